@@ -2,6 +2,7 @@
 # The front door.  meson and ninja do the work; `make help` lists what there is.
 
 BUILD ?= build
+ARCH ?= aarch64
 PREFIX ?= /usr/local
 DESTDIR ?=
 # Debian's interpreter, not one that happens to be first in PATH.
@@ -13,8 +14,8 @@ export PYTHON
 # A release tarball brings the built page; a checkout needs node and npm for it.
 NEEDED = build $(if $(wildcard web/built),,page)
 
-.PHONY: all build demo test test-quick test-long bench fuzz soak install uninstall dist format tidy \
-	clean help deps
+.PHONY: all build cross demo test test-arch test-quick test-long bench fuzz soak install uninstall \
+	dist format tidy clean help deps
 
 all: build ## build the programs into build/ (the default)
 
@@ -42,8 +43,12 @@ demo: deps ## install what is missing, build, record the bundled example and sho
 		echo; echo "$(BUILD)/memoir server $(BUILD)/demo.dat   shows the page at http://127.0.0.1:8080/"; \
 	fi
 
+cross: ## build for another processor into build-ARCH: make cross ARCH=aarch64
+	@scripts/install-deps $(NEEDED) $(ARCH)
+	@scripts/cross $(ARCH)
+
 test: ## build and run every test
-	@scripts/install-deps $(NEEDED) test
+	@scripts/install-deps $(NEEDED) test aarch64
 	@scripts/install-npm tests
 	@$(PYTHON) scripts/test --build $(BUILD) $(if $(CI),--werror)
 
@@ -52,12 +57,19 @@ test-quick: ## unit and policy tests, and the end-to-end tests that take no time
 	@scripts/install-npm tests
 	@$(PYTHON) scripts/test --build $(BUILD) --quick
 
+test-arch: ## everything on other processors, in full-system emulation (ARCH=aarch64)
+	@scripts/install-deps $(NEEDED) test $(ARCH)
+	@$(MAKE) --no-print-directory build
+	@MEMOIR_BUILD=$(abspath $(BUILD)) MEMOIR_ARCH=$(ARCH) PYTHONDONTWRITEBYTECODE=1 \
+		$(PYTHON) -m pytest -q -p no:cacheprovider -s -m arch tests/e2e/test_arch.py
+
 test-long: ## other people's suites under the recorder, a million stacks; ten minutes
 	@scripts/install-deps $(NEEDED) test long
 	@$(PYTHON) scripts/test --build $(BUILD) --long $(if $(CI),--werror)
 
 bench: ## plain, Memoir and heaptrack side by side; writes build/bench.json
 	@scripts/install-deps $(NEEDED) bench
+	@scripts/install-npm tests
 	@$(MAKE) --no-print-directory build
 	@ninja -C $(BUILD) --quiet
 	$(PYTHON) bench/bench.py --build $(BUILD) $(BENCH)
@@ -93,7 +105,7 @@ tidy: build ## clang-tidy 14 over the sources; a part of make test
 	@$(PYTHON) tests/policy/tidy.py . $(BUILD)
 
 clean: ## remove the build directories
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-aarch64 $(BUILD)-mips64el
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14

@@ -26,8 +26,8 @@ QUESTIONS = [
     ("histogram", "histogram"),
     ("leaks", "leaks?count=20"), ("fragmentation", "fragmentation"),
     ("address space", "address_space"), ("regions", "regions?at=50%25"),
-    ("sources", "sources"), ("filter: size", "check?filter=size+%3E%3D+1k"),
-    ("filter: regex", "check?filter=function+~+%22a%22"),
+    ("sources", "sources"), ("filter: size", "matches?filter=size+%3E%3D+1k"),
+    ("filter: regex", "matches?filter=function+~+%22a%22"),
 ]
 CLIENTS = 200
 STREAMED = "allocations?count=3000&stacks=false"

@@ -6,7 +6,7 @@
   make bench BENCH="--quick"        fewer repetitions
   make bench BENCH="--only pairs"   one part: pairs, threads, programs, short, memory, open, export,
                                     shapes, query, api, views,
-                                    symbols, jemalloc, agent, heap
+                                    symbols, jemalloc, agent, heap, fleet
 
 Prints a table and writes build/bench.json.  Added time is a run's time minus the plain one's,
 medians; the budget is a share of what heaptrack adds.  Never part of the tests.
@@ -27,6 +27,7 @@ import time
 import agent
 import api
 import exports
+import fleet
 import heap
 import jemalloc
 import short
@@ -38,7 +39,7 @@ from tables import as_share, mib, table
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PARTS = ("pairs", "threads", "programs", "short", "memory", "open", "export", "shapes", "query",
          "api", "views", "symbols",
-         "jemalloc", "agent", "heap")
+         "jemalloc", "agent", "heap", "fleet")
 MODES = ("plain", "memoir", "memoir-nofree", "heaptrack")
 # Shares of what heaptrack adds: (with free stacks, without).
 PAIR_BUDGET = {5: (1 / 4, 1 / 5), 30: (1 / 5, 1 / 7), 100: (1 / 5, 1 / 7)}
@@ -57,6 +58,15 @@ local begun = os.clock()
 for a in all:iter() do bytes = bytes + a.size end
 assert(bytes == all.size)
 print(count / (os.clock() - begun))"""
+# What an analysis does: filters, groups, sorts, takes, draws.
+SCRIPT_WHOLE = """
+local chosen = allocations():only_larger(32):only_alive_for_at_least("1%")
+local groups = chosen:group_by_backtrace():sort_by_size()
+for group in groups:take(20):iter() do
+  println("{} bytes in {}, {} leaked", group.size, group, group:only_leaked().size)
+end
+graph():add(groups:take(5)):add("the rest", chosen):save("whole.svg")"""
+SCRIPT_WHOLE_BUDGET = 2  # seconds, from the command's beginning to its end
 SYMBOLS_BUDGET = 5  # seconds for 10,000 addresses in 100 MB of debug information
 MEMORY_BUDGET = 64 << 20
 NODE_BUDGET = 64
@@ -459,6 +469,7 @@ class Bench:
         scripted = float(subprocess.run(
             [os.path.join(self.build, "memoir"), "script", "-d", path, "-e", SCRIPT_LOOP],
             capture_output=True, check=True).stdout)
+        whole = self.script_whole(path)
         os.unlink(path)
         for row in result["questions"]:
             row["verdict"] = self.check(f"query page: {row['name']}, ms", row["ms"], QUERY_BUDGET)
@@ -472,6 +483,26 @@ class Bench:
                for r in result["questions"]])
         print(f"\na script's loop over them: {scripted / 1e6:.1f}M allocations a second of "
               f"processor time (at least {SCRIPT_BUDGET / 1e6:.0f}M)  {verdict}")
+        result["script_whole"] = whole
+        verdict = self.check("script: filter, group, sort, graph, s", whole["seconds"],
+                             SCRIPT_WHOLE_BUDGET)
+        print(f"a script that filters, groups, sorts and draws them, from the command's beginning "
+              f"to its end: {whole['seconds']:.2f} s (at most {SCRIPT_WHOLE_BUDGET} s), of a "
+              f"processor {whole['cpu_seconds']:.2f}  {verdict}")
+
+    def script_whole(self, path):
+        """Medians of five: what a script over all of them takes, where the recording was opened
+        before."""
+        seconds, cpu = [], []
+        for _ in range(5):
+            begun, used = time.monotonic(), os.times()
+            subprocess.run([self.memoir, "script", "-d", path, "-e", SCRIPT_WHOLE], check=True,
+                           cwd=self.folder, stdout=subprocess.DEVNULL)
+            now = os.times()
+            seconds.append(time.monotonic() - begun)
+            cpu.append(now.children_user + now.children_system - used.children_user
+                       - used.children_system)
+        return {"seconds": statistics.median(seconds), "cpu_seconds": statistics.median(cpu)}
 
     def jemalloc(self):
         jemalloc.run(self, table)
@@ -484,6 +515,9 @@ class Bench:
 
     def views(self):
         views.run(self, table)
+
+    def fleet(self):
+        fleet.measure(self, table)
 
     def agent(self):
         agent.run(self, table)

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The part `views` of bench.py: the page on 44 million events, in a browser.
 
-How long each view takes from its address until it shows everything, and until the page is at rest,
-with what could wait (verdicts, curves): at once after a server was started that has the recording
-in its cache, so that nothing was asked or prefetched before; from one view to the next when all has
-been prefetched; with a filter that nobody asked before; and with a range of time.  Before that the
+How long each view takes until it shows everything, and until the page is at rest, with what could
+wait (verdicts, curves): from the moment on that a server, started beside the page, has the
+recording, of which nothing was asked or prefetched before; the same from the address on, when it
+was open before and has the first answers beside it; from one view to the next when all has been
+prefetched; with a filter that nobody asked before; and with a range of time.  Before that the
 recording is read without a cache while a page waits for the overview, and says how far that is.
 Browser and server share the processors.
 """
+import glob
 import json
 import os
 import shutil
@@ -25,7 +27,7 @@ sys.path.append(E2E)
 import page_addresses  # pylint: disable=wrong-import-position
 EVENTS, THREADS = 44_000_000, 6
 BUDGET = 1  # second, each
-HOW = "first", "again", "filtered", "a range"
+HOW = "first", "reopened", "again", "filtered", "a range"
 UNTIL = "shown", "at rest"
 VIEWS = page_addresses.of_views("a0a1a2a3a4a5a6a7a8a9aaabacadaeaf")  # what gen_recording calls it
 
@@ -93,7 +95,33 @@ def at_once(memoir, path, env, view):
         walk.stdin.flush()
         ready, _ = server.ready()
         seen = walked(walk, "loading")
-    return ready, {"shown": seen["shown"] / 1e3, "at rest": seen["rest"] / 1e3, "seen": seen}
+    zero = seen["at"]["shown"] / 1e3 - seen["shown"] / 1e3  # when the page was asked for
+    return ready, {"shown": seen["shown"] / 1e3, "at rest": seen["rest"] / 1e3, "seen": seen,
+                   "late": max(0, ready - zero)}
+
+
+def forget_answers(env):
+    """What an earlier server has kept of answers (server/first_answers.h)."""
+    for path in glob.glob(os.path.join(env["XDG_CACHE_HOME"], "memoir", "*.answers")):
+        os.remove(path)
+
+
+def first_views(memoir, path, env):
+    """Each view first, with nothing kept of it: from when its recording can be asked."""
+    found = {}
+    for name, view in VIEWS.items():
+        forget_answers(env)
+        seen = at_once(memoir, path, env, view)[1]
+        found[name] = {until: seen[until] - seen["late"] for until in UNTIL}
+    return found
+
+
+def reopened_views(memoir, path, env):
+    """Each view with the answers of an earlier server."""
+    with Server(memoir, path, env) as server:
+        server.ready()
+        server.rest()
+    return {name: at_once(memoir, path, env, view)[1] for name, view in VIEWS.items()}
 
 
 def first_reading(memoir, path, env):
@@ -136,8 +164,8 @@ def from_view_to_view(memoir, path, env):
 
 def measure(memoir, path, env):
     """One round: by how a view is asked, then by view."""
-    first = {name: at_once(memoir, path, env, view)[1] for name, view in VIEWS.items()}
-    return dict(zip(HOW, [first] + from_view_to_view(memoir, path, env)))
+    return dict(zip(HOW, [first_views(memoir, path, env), reopened_views(memoir, path, env)] +
+                    from_view_to_view(memoir, path, env)))
 
 
 def run(bench, table):
@@ -147,8 +175,6 @@ def run(bench, table):
     env = dict(os.environ, XDG_CACHE_HOME=os.path.join(bench.folder, "views-cache"))
     subprocess.run(["ninja", "-C", bench.build, "tests/unit/gen_recording"], check=True,
                    stdout=subprocess.DEVNULL)
-    if not os.path.exists(os.path.join(ROOT, "tests", "node_modules", "playwright-core")):
-        raise SystemExit("views: scripts/install-npm tests gets what drives the browser")
     subprocess.run([os.path.join(bench.build, "tests", "unit", "gen_recording"), path, str(events),
                     str(THREADS)], check=True, stdout=subprocess.DEVNULL)
     times = range(bench.args.repeat or 3)
@@ -161,7 +187,7 @@ def run(bench, table):
     found = {name: {how: {until: statistics.median(r[how][name][until] for r in rounds)
                           for until in UNTIL} for how in HOW} for name in VIEWS}
     processor = {name: {how: statistics.median(r[how][name]["processor"] for r in rounds)
-                        for how in HOW[2:]} for name in VIEWS}
+                        for how in HOW[3:]} for name in VIEWS}
     bench.result["views"] = {"events": events, "seconds": found,
                              "processor_s": processor, "reading": reading}
     print(f"\nviews: {events / 1e6:.0f} M events, seconds until everything is shown / until the "

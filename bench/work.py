@@ -86,4 +86,10 @@ def programs(build, folder):
                                   check=True).stdout.strip()
         found.append(("g++ -O2",
                       [compiler, "-quiet", "-O2", "-std=c++17", expanded, "-o", "/dev/null"], {}))
+    if shutil.which("clang++"):
+        # What this compiler's own run of the preprocessor makes of it, so that it takes all of it.
+        source, expanded = write("work.cpp", CXX), os.path.join(folder, "work-clang.ii")
+        subprocess.run(["clang++", "-std=c++17", "-E", source, "-o", expanded], check=True)
+        found.append(("clang -O2", ["clang++", "-O2", "-std=c++17", "-c", expanded, "-o",
+                                    os.path.join(folder, "work.o")], {}))
     return found

@@ -122,7 +122,7 @@ def man_page(program, source, output):
             for option in re.findall(r"--([a-z0-9-]+)", item.split("\n")[1].replace("\\-", "-")):
                 own.setdefault(option, item)
         told, text = [], before
-        words = name.split("-", 1) if name.startswith("jemalloc-") else [name]
+        words = name.split("-", 1) if name.startswith(("jemalloc-", "fleet-")) else [name]
         help_text = said(program, *words, "--help")
         for row in options(help_text):
             item = own.get(row[1]) or explained(*row)

@@ -169,15 +169,15 @@ static void walk(const struct model *m)
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < c->count; i++) {
-		sum += c->allocated_at[i] + columns_slack(c, i);
-		sum += s->rows[summary_row_of(s, c->stack[i])].sums.count;
-		sum += m->tables.threads.rows[tags_thread(c->tags[i])].tid;
-		sum += m->tables.threads.rows[tags_free_thread(c->tags[i])].tid;
-		if (c->previous[i] != NO_ALLOCATION)
-			sum += c->address[c->previous[i]];
-		if (c->chain[i] != NO_CHAIN)
-			sum += c->address[m->chains[c->chain[i]].last];
-		for (uint32_t k = c->stack[i]; node_is_known(n, k); k = n->parent[k])
+		sum += columns_allocated_at(c, i) + columns_slack(c, i);
+		sum += s->rows[summary_row_of(s, columns_stack(c, i))].sums.count;
+		sum += m->tables.threads.rows[tags_thread(columns_tags(c, i))].tid;
+		sum += m->tables.threads.rows[tags_free_thread(columns_tags(c, i))].tid;
+		if (columns_previous(c, i) != NO_ALLOCATION)
+			sum += columns_address(c, columns_previous(c, i));
+		if (columns_chain(c, i) != NO_CHAIN)
+			sum += columns_address(c, m->chains[columns_chain(c, i)].last);
+		for (uint32_t k = columns_stack(c, i); node_is_known(n, k); k = n->parent[k])
 			sum += n->frame[k] + n->flags[k];
 	}
 	stats_count_stacks(m, &counts);

@@ -42,7 +42,11 @@ static void registered(const uint8_t *data, size_t size, uint16_t address)
 	free(whole);
 }
 
-FUZZ(cfi, data, size)
+#ifndef FUZZ_WORD
+#define FUZZ_WORD cfi
+#endif
+#define FUZZ_NAMED(word, data, size) FUZZ(word, data, size)
+FUZZ_NAMED(FUZZ_WORD, data, size)
 {
 	uint16_t header, address;
 	uint8_t *copy;

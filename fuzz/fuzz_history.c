@@ -15,7 +15,7 @@ FUZZ(history, data, size)
 	struct buf out = { 0 };
 	struct snapshots r;
 	struct history h;
-	struct json j;
+	struct json j = { .out = &out };
 	int error;
 
 	history_init(&h, "input", 4, 1 << 16);
@@ -29,8 +29,7 @@ FUZZ(history, data, size)
 		if (h.documents[h.document_count - 1].number != h.snapshots - 1 ||
 		    !history_document(&h, h.snapshots - 1))
 			abort();
-		json_init(&j, &out);
-		history_write(&j, NULL, &h, true);
+		history_write(&j, &h, true);
 		if (memchr(out.data, 0, out.size))
 			abort();
 	}

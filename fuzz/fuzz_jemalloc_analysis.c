@@ -37,10 +37,9 @@ FUZZ(jemalloc_analysis, data, size)
 	struct growth arenas = { .limit = 4 };
 	struct buf out = { 0 };
 	struct snapshots r;
-	struct json j;
+	struct json j = { .out = &out };
 	int n;
 
-	json_init(&j, &out);
 	json_array(&j, NULL);
 	snapshots_memory(&r, data, size);
 	while ((n = snapshots_next(&r, &err))) {

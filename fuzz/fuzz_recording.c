@@ -16,17 +16,18 @@
 static void check_chain(const struct model *m, uint32_t row)
 {
 	const struct columns *c = &m->allocations;
-	uint32_t id = c->chain[row], before = c->previous[row];
+	uint32_t id = columns_chain(c, row), before = columns_previous(c, row);
 
 	if (id == NO_CHAIN) {
 		if (before != NO_ALLOCATION)
 			abort();
 		return;
 	}
-	if (id >= m->chain_count || c->position[row] >= m->chains[id].length ||
-	    (c->position[row] == 0) != (before == NO_ALLOCATION) ||
+	if (id >= m->chain_count || columns_position(c, row) >= m->chains[id].length ||
+	    (columns_position(c, row) == 0) != (before == NO_ALLOCATION) ||
 	    (before != NO_ALLOCATION &&
-	     (c->chain[before] != id || c->position[before] + 1 != c->position[row])))
+	     (columns_chain(c, before) != id ||
+	      columns_position(c, before) + 1 != columns_position(c, row))))
 		abort();
 }
 
@@ -40,16 +41,17 @@ static void check(const struct model *m)
 	    t->deallocations > t->allocations)
 		abort();
 	for (uint32_t i = 0; i < c->count; i++) {
-		if (c->allocated_at[i] < before || c->freed_at[i] < c->allocated_at[i])
+		if (columns_allocated_at(c, i) < before ||
+		    columns_freed_at(c, i) < columns_allocated_at(c, i))
 			abort();
-		before = c->allocated_at[i];
-		if (c->previous[i] != NO_ALLOCATION && c->previous[i] >= i)
+		before = columns_allocated_at(c, i);
+		if (columns_previous(c, i) != NO_ALLOCATION && columns_previous(c, i) >= i)
 			abort();
 		check_chain(m, i);
-		if (tags_thread(c->tags[i]) >= m->tables.threads.count)
+		if (tags_thread(columns_tags(c, i)) >= m->tables.threads.count)
 			abort();
-		live += c->freed_at[i] == NEVER;
-		bytes += c->freed_at[i] == NEVER ? columns_size(c, i) : 0;
+		live += columns_freed_at(c, i) == NEVER;
+		bytes += columns_freed_at(c, i) == NEVER ? columns_size(c, i) : 0;
 	}
 	if (live != t->live_count || bytes != t->live_bytes)
 		abort();

@@ -209,7 +209,7 @@ void control_prof_reset(struct exchange *x)
 		failed(x, "prof.reset", e);
 		return;
 	}
-	jemalloc_size("prof.lg_sample", &now);
+	jemalloc_get("prof.lg_sample", &now);
 	answer_log(x, "prof.reset, a sample every 2^%zu bytes", now);
 	x->type = "application/json";
 	text_printf(&x->out, "{\"prof.lg_sample\":%zu}\n", now);
@@ -239,7 +239,7 @@ static size_t resident(void)
 	size_t value = 0;
 
 	jemalloc_set("epoch", &epoch, sizeof(epoch));
-	jemalloc_size("stats.resident", &value);
+	jemalloc_get("stats.resident", &value);
 	return value;
 }
 
@@ -280,7 +280,7 @@ static bool decay_name(struct exchange *x, const char *what, ssize_t *value, con
 		answer_missing(x, what);
 		return false;
 	}
-	if (jemalloc_str("opt.purge", &purge) || !purge || strcmp(purge, "decay")) {
+	if (jemalloc_get("opt.purge", &purge) || !purge || strcmp(purge, "decay")) {
 		answer_line(x, 409,
 			    "jemalloc %.20s gives pages back by their number here: start with "
 			    "MALLOC_CONF=purge:decay for a time",
@@ -313,7 +313,7 @@ void control_decay_ms(struct exchange *x)
 	}
 	if (!decay_name(x, what, &value, &own))
 		return;
-	jemalloc_u32("arenas.narenas", &count);
+	jemalloc_get("arenas.narenas", &count);
 	for (unsigned i = 0; i < count && !e; i++) {
 		if ((arena != ALL_ARENAS && arena != i) || !jemalloc_has_arena(i))
 			continue;

@@ -169,29 +169,29 @@ int ctl_print(const struct ctl_row *row, const char *name, struct text *out)
 
 	switch (row->type) {
 	case CTL_BOOL:
-		e = jemalloc_bool(name, &v.flag);
+		e = jemalloc_get(name, &v.flag);
 		if (!e)
 			text_str(out, v.flag ? "true" : "false");
 		break;
 	case CTL_U32:
-		e = jemalloc_u32(name, &v.u32);
+		e = jemalloc_get(name, &v.u32);
 		if (!e)
 			text_printf(out, "%u", v.u32);
 		break;
 	case CTL_U64:
 	case CTL_SIZE:
-		e = jemalloc_u64(name, &v.u64);
+		e = jemalloc_get(name, &v.u64);
 		if (!e)
 			text_printf(out, "%llu", (unsigned long long)v.u64);
 		break;
 	case CTL_I64:
 	case CTL_SSIZE:
-		e = jemalloc_u64(name, &v.u64);
+		e = jemalloc_get(name, &v.u64);
 		if (!e)
 			text_printf(out, "%lld", (long long)v.i64);
 		break;
 	case CTL_TEXT:
-		e = jemalloc_str(name, &v.text);
+		e = jemalloc_get(name, &v.text);
 		if (!e)
 			text_json(out, v.text ? v.text : "");
 		break;

@@ -115,7 +115,7 @@ void dump_heap(struct exchange *x)
 
 static void mtev_value(struct text *out, const char *name, int *ret_error, bool *ret)
 {
-	int e = jemalloc_bool(name, ret);
+	int e = jemalloc_get(name, ret);
 
 	text_printf(out, "%s: %s\n", name, e ? "error" : *ret ? "true" : "false");
 	*ret_error = e;

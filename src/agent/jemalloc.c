@@ -64,7 +64,7 @@ static bool try_object(const struct object *o, bool in_file)
 			continue;
 		jemalloc.mallctl = (int (*)(const char *, void *, size_t *, void *, size_t))ctl;
 		/* Others have a function of this name too. */
-		if (jemalloc_str("version", &version) || !version) {
+		if (jemalloc_get("version", &version) || !version) {
 			jemalloc.mallctl = NULL;
 			continue;
 		}
@@ -100,7 +100,7 @@ static void settle(void)
 
 	jemalloc_set("thread.arena", &first, sizeof(first));
 	jemalloc_set("thread.tcache.enabled", &off, sizeof(off));
-	if (jemalloc_bool("opt.prof", &jemalloc.prof))
+	if (jemalloc_get("opt.prof", &jemalloc.prof))
 		jemalloc.prof = false;
 }
 
@@ -129,42 +129,12 @@ void jemalloc_reset(void)
 	looked_at = 0;
 }
 
-static int jemalloc_get(const char *name, void *value, size_t size)
+int jemalloc_read(const char *name, void *ret, size_t size)
 {
 	size_t n = size;
-	int e = jemalloc.mallctl ? jemalloc.mallctl(name, value, &n, NULL, 0) : ENOSYS;
+	int e = jemalloc.mallctl ? jemalloc.mallctl(name, ret, &n, NULL, 0) : ENOSYS;
 
 	return e ? e : n == size ? 0 : EINVAL;
-}
-
-int jemalloc_bool(const char *name, bool *ret)
-{
-	return jemalloc_get(name, ret, sizeof(*ret));
-}
-
-int jemalloc_u32(const char *name, uint32_t *ret)
-{
-	return jemalloc_get(name, ret, sizeof(*ret));
-}
-
-int jemalloc_u64(const char *name, uint64_t *ret)
-{
-	return jemalloc_get(name, ret, sizeof(*ret));
-}
-
-int jemalloc_size(const char *name, size_t *ret)
-{
-	return jemalloc_get(name, ret, sizeof(*ret));
-}
-
-int jemalloc_ssize(const char *name, ssize_t *ret)
-{
-	return jemalloc_get(name, ret, sizeof(*ret));
-}
-
-int jemalloc_str(const char *name, const char **ret)
-{
-	return jemalloc_get(name, ret, sizeof(*ret));
 }
 
 void jemalloc_number_find(struct jemalloc_number *n, const char *name, size_t size)
@@ -204,7 +174,7 @@ unsigned jemalloc_all_arenas(void)
 {
 	uint32_t count = 0;
 
-	if (jemalloc.release >= FIRST_WITH_ALL_ARENAS || jemalloc_u32("arenas.narenas", &count))
+	if (jemalloc.release >= FIRST_WITH_ALL_ARENAS || jemalloc_get("arenas.narenas", &count))
 		return ALL_ARENAS;
 	return count;
 }
@@ -218,9 +188,9 @@ bool jemalloc_has_arena(unsigned arena)
 
 	snprintf(name, sizeof(name), "arena.%u.initialized", arena);
 	if (jemalloc.release >= FIRST_WITH_ALL_ARENAS)
-		return !jemalloc_bool(name, &one) && one;
-	if (jemalloc_u32("arenas.narenas", &count) || arena >= count || count > ARENAS_MAX ||
-	    jemalloc_get("arenas.initialized", there, count * sizeof(*there)))
+		return !jemalloc_get(name, &one) && one;
+	if (jemalloc_get("arenas.narenas", &count) || arena >= count || count > ARENAS_MAX ||
+	    jemalloc_read("arenas.initialized", there, count * sizeof(*there)))
 		return false;
 	return there[arena];
 }

@@ -33,13 +33,9 @@ extern struct jemalloc jemalloc HIDDEN;
  */
 bool jemalloc_find(void);
 void jemalloc_reset(void); /* in a forked child */
-/* Reading: 0 or an errno. */
-int jemalloc_bool(const char *name, bool *ret);
-int jemalloc_u32(const char *name, uint32_t *ret);
-int jemalloc_u64(const char *name, uint64_t *ret);
-int jemalloc_size(const char *name, size_t *ret);
-int jemalloc_ssize(const char *name, ssize_t *ret);
-int jemalloc_str(const char *name, const char **ret);
+/* The value of a name, which must be as wide as *ret: 0 or an errno. */
+#define jemalloc_get(name, ret) jemalloc_read(name, ret, sizeof(*(ret)))
+int jemalloc_read(const char *name, void *ret, size_t size);
 /* A number that is asked for often: its name is looked up once. */
 struct jemalloc_number {
 	char name[64];

@@ -72,7 +72,7 @@ void log_recent(struct exchange *x)
 
 	if (!answer_needs_prof(x))
 		return;
-	e = jemalloc_ssize(RECENT "alloc_max", &max);
+	e = jemalloc_get(RECENT "alloc_max", &max);
 	if (!e && !max) {
 		answer_line(x, 409,
 			    "no recent blocks are kept: POST /control/prof/recent?value=N first");

@@ -116,7 +116,7 @@ void metrics_print(struct exchange *x)
 		return;
 	x->type = "text/plain; version=0.0.4; charset=utf-8";
 	jemalloc_set("epoch", &epoch, sizeof(epoch));
-	jemalloc_u32("arenas.narenas", &count);
+	jemalloc_get("arenas.narenas", &count);
 	if (count > ARENAS_MAX)
 		count = ARENAS_MAX;
 	find_all();

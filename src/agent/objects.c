@@ -70,7 +70,7 @@ bool objects_changed(unsigned long long *seen)
 static void read_build_id(struct object *o, uint64_t size)
 {
 	static const char digits[] = "0123456789abcdef";
-	const uint8_t *p = (const uint8_t *)o->notes, *end = p + size;
+	const uint8_t *p = (const uint8_t *)(uintptr_t)o->notes, *end = p + size;
 
 	while (end - p >= 12) {
 		uint32_t name, desc, type;
@@ -113,7 +113,7 @@ static int take_object(struct dl_phdr_info *info, size_t size, void *context)
 				o->code_start = at;
 			o->code_end = at + p->p_memsz;
 		} else if (p->p_type == PT_DYNAMIC) {
-			o->dynamic = (ElfW(Dyn) *)at;
+			o->dynamic = (ElfW(Dyn) *)(uintptr_t)at;
 		} else if (p->p_type == PT_NOTE && !*o->build_id) {
 			o->notes = at;
 			o->notes_size = p->p_filesz;
@@ -174,7 +174,7 @@ static bool same_file(const struct object *o, int fd, const ElfW(Ehdr) * head, u
 			continue;
 		same = p->p_filesz == o->notes_size &&
 		       read_at(fd, p->p_offset, p->p_filesz, file_size, &notes) &&
-		       !memcmp(notes.data, (const void *)o->notes, o->notes_size);
+		       !memcmp(notes.data, (const void *)(uintptr_t)o->notes, o->notes_size);
 		break;
 	}
 	text_release(&headers);
@@ -221,7 +221,8 @@ static bool file_symbols_open(struct file_symbols *f, const struct object *o)
 		return false;
 	ok = !fstat(fd, &st) && S_ISREG(st.st_mode) &&
 	     pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
-	     !memcmp(head.e_ident, ELFMAG, SELFMAG) && head.e_ident[EI_CLASS] == ELFCLASS64 &&
+	     !memcmp(head.e_ident, ELFMAG, SELFMAG) &&
+	     head.e_ident[EI_CLASS] == (sizeof(void *) < 8 ? ELFCLASS32 : ELFCLASS64) &&
 	     same_file(o, fd, &head, (uint64_t)st.st_size) &&
 	     read_tables(f, fd, &head, (uint64_t)st.st_size);
 	close(fd);
@@ -255,7 +256,7 @@ void *objects_symbol(const struct object *o, const char *name)
 		uint64_t at = s->st_value + o->bias;
 
 		if (text && !strcmp(text, name) && at >= o->code_start && at < o->code_end)
-			found = (void *)at;
+			found = (void *)(uintptr_t)at;
 	}
 	file_symbols_release(&f);
 	return found;

@@ -4,7 +4,6 @@
  * AT_EXECFN, behind the environment and out of the way of those who write over their words.
  *
  * Before the agent's thread listens; agent.program stays then. */
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>

@@ -2,7 +2,6 @@
 /* HTTP requests.  See request.h. */
 #include "agent/request.h"
 
-#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 

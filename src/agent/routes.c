@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/agent.h"
 #include "agent/answer.h"
 #include "agent/repeat.h"
 

@@ -14,7 +14,7 @@ static void json_bool(struct text *out, const char *key, const char *name)
 {
 	bool value;
 
-	if (!jemalloc_bool(name, &value))
+	if (!jemalloc_get(name, &value))
 		text_printf(out, ",\"%s\":%s", key, value ? "true" : "false");
 }
 
@@ -22,7 +22,7 @@ static void json_size(struct text *out, const char *key, const char *name)
 {
 	size_t value;
 
-	if (!jemalloc_size(name, &value))
+	if (!jemalloc_get(name, &value))
 		text_printf(out, ",\"%s\":%zu", key, value);
 }
 
@@ -65,7 +65,7 @@ void stats_status(struct exchange *x)
 		json_size(out, "lg_prof_sample", "prof.lg_sample");
 	}
 	json_bool(out, "background_thread", "background_thread");
-	if (!jemalloc_u32("arenas.narenas", &arenas))
+	if (!jemalloc_get("arenas.narenas", &arenas))
 		text_printf(out, ",\"narenas\":%u", arenas);
 	json_size(out, "allocated", "stats.allocated");
 	json_size(out, "active", "stats.active");

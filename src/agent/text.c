@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #define FIRST_ROOM (64u << 10)
-#define ROOM_MAX ((size_t)1 << 32)
+#define ROOM_MAX ((size_t)1 << (sizeof(size_t) < 8 ? 30 : 32))
 #define SPARES 4u
 #define SPARE_ROOM (256u << 10)
 

@@ -34,8 +34,8 @@ static int allocations_compute(struct ask *a, void *answer)
 	return 0;
 }
 
-int allocations_each(const struct answer_allocations *a, int (*one)(void *context, uint32_t row),
-		     void *context)
+void allocations_each(const struct answer_allocations *a, int (*one)(void *context, uint32_t row),
+		      void *context)
 {
 	uint32_t left = a->count, all = a->view->model->allocations.count;
 	int stop = 0;
@@ -43,14 +43,13 @@ int allocations_each(const struct answer_allocations *a, int (*one)(void *contex
 	for (uint32_t i = 0; i < a->page.count && !stop; i++)
 		stop = one(context, a->page.rows[i]);
 	if (!left)
-		return stop;
+		return;
 	VIEW_EACH(a->view, a->first, all - a->first, row)
 	{
 		stop = one(context, row);
 		if (stop || !--left)
 			break;
 	}
-	return stop;
 }
 
 struct allocations_writing {
@@ -67,25 +66,21 @@ static int write_allocation(void *context, uint32_t row)
 	return sink_turn(w->out);
 }
 
-static int allocations_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void allocations_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_allocations *shown = answer;
 	struct allocations_writing w = { .j = j, .out = out };
-	int error;
 
 	snapshot_answer(a->snapshot, &w.written, shown->view);
 	w.written.no_stacks = !ask_bool(a, "stacks");
 	if (ask_bool(a, "strip_template_args"))
 		w.written.shorten = words_strip_templates;
-	json_object(j, NULL);
 	json_array(j, "allocations");
-	error = allocations_each(shown, write_allocation, &w);
+	allocations_each(shown, write_allocation, &w);
 	json_end_array(j);
 	json_number(j, "total_count", shown->view->count);
 	json_number(j, "total_size", shown->view->bytes);
-	json_end_object(j);
 	snapshot_answer_release(&w.written);
-	return error;
 }
 
 static void allocations_drop(void *answer)
@@ -114,6 +109,6 @@ const struct question question_allocations = {
 					   { 0 } },
 	.size = sizeof(struct answer_allocations),
 	.compute = allocations_compute,
-	.write_json = allocations_json,
+	.write_members = allocations_json,
 	.release = allocations_drop,
 };

@@ -15,5 +15,5 @@ struct answer_allocations {
 extern const struct question question_allocations;
 
 /* Calls `one` with each row, until it returns something else than 0, which is returned. */
-int allocations_each(const struct answer_allocations *a, int (*one)(void *context, uint32_t row),
-		     void *context);
+void allocations_each(const struct answer_allocations *a, int (*one)(void *context, uint32_t row),
+		      void *context);

@@ -8,11 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/kind_fleet.h"
 #include "base/nearest.h"
 #include "base/order.h"
+#include "base/xalloc.h"
+#include "fleet/view.h"
 #include "query/sort.h"
 #include "query/user_rules.h"
 #include "query/value.h"
+#include "query/view_source.h"
 
 #define PERCENT 1000000.0 /* value.h counts in millionths */
 
@@ -42,17 +46,13 @@ int ask_fail_err(struct ask *a, const char *parameter, const struct err *err)
 static int unknown_parameter(struct ask *a, const char *name)
 {
 	struct nearest near = nearest_to(name);
-	const char *best;
 
 	for (const struct param_row *row = a->rows; row && row->name; row++)
 		nearest_consider(&near, row->name);
 	for (const struct filter_row *f = filter_rows; a->filters && f->name; f++)
 		nearest_consider(&near, f->name);
-	best = nearest_found(&near);
-	if (best)
-		return ask_fail(a, 400, name, "there is no parameter '%.60s'; did you mean '%s'?",
-				name, best);
-	return ask_fail(a, 400, name, "there is no parameter '%.60s'; /api lists them", name);
+	return ask_fail(a, 400, name, "there is no parameter '%.60s'%s", name,
+			nearest_hint(&near, "; /api lists them"));
 }
 
 static bool may_repeat(const struct ask *a, const struct param *p)
@@ -74,11 +74,34 @@ static bool is_filter(const char *name)
 	return is_expression(name) || (!strchr(name, '-') && filter_row_find(name));
 }
 
-static int add_filter(struct ask *a, const struct param *p)
+/* It is no expression, and speaks of what only scripts have. */
+static bool is_script(const struct param *p)
+{
+	struct filter *f;
+	bool ret;
+
+	if (strcmp(p->name, "custom_filter") != 0 ||
+	    !(strstr(p->value, "allocations(") || strstr(p->value, "data(")))
+		return false;
+	f = filter_new();
+	ret = filter_parse(f, p->value, NULL);
+	filter_free(f);
+	return ret;
+}
+
+struct param *ask_script(struct ask *a)
+{
+	return FIND(it, a->params.rows, a->params.count, it->script);
+}
+
+static int add_filter(struct ask *a, struct param *p)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
 	int error;
 
+	p->script = a->takes_scripts && is_script(p);
+	if (p->script)
+		return 0;
 	if (!a->filter)
 		a->filter = filter_new();
 	error = is_expression(p->name) ? filter_parse(a->filter, p->value, &err)
@@ -94,6 +117,14 @@ static int add_filter(struct ask *a, const struct param *p)
 		return 0;
 	}
 	return error;
+}
+
+int ask_script_is(struct ask *a, struct param *p, const char *expression)
+{
+	free(p->value);
+	p->value = xstrdup(expression);
+	p->script = false;
+	return *p->value ? add_filter(a, p) : 0;
 }
 
 static int check_param(struct ask *a, size_t i)
@@ -241,8 +272,9 @@ int ask_measuring(struct ask *a, const struct model *m, struct measuring *ret_me
 		measure = MEASURE_ALIVE_AT;
 	else if (below && !asked)
 		measure = MEASURE_SHORT_LIVED;
-	if (at && measure != MEASURE_ALIVE_AT)
-		return ask_fail(a, 400, "at", "a moment is for measure=alive, not %s", word);
+	if (at && measure != MEASURE_ALIVE_AT && measure != MEASURE_PINNED)
+		return ask_fail(a, 400, "at", "a moment is for measure=alive or pinned, not %s",
+				word);
 	if (below && measure != MEASURE_SHORT_LIVED)
 		return ask_fail(a, 400, "below", "a duration is for measure=short_lived, not %s",
 				word);
@@ -264,8 +296,41 @@ void ask_measuring_json(struct json *j, const struct model *m, const struct meas
 {
 	json_text(j, "measure",
 		  how->measure == MEASURE_ALIVE_AT ? "alive" : measure_rows[how->measure].name);
-	json_number_if(j, "at_ns", how->measure == MEASURE_ALIVE_AT || how->measure == MEASURE_PEAK,
+	json_number_if(j, "at_ns", measuring_has_moment(how),
 		       m->totals.peak_bytes ? model_ns(m, how->at) : 0);
+}
+
+/* Takes the filter: NULL with err. */
+static struct held_view *take_view(struct snapshot *s, struct filter *f, struct err *err)
+{
+	struct view *v;
+
+	if (!s->fleet)
+		return views_take(&s->views, s->model, s->locations, f, err);
+	v = fleet_view_new(&s->fleet->fleet, &s->fleet->facts, f, err);
+	if (v)
+		return views_hold(v, f);
+	filter_free(f);
+	return NULL;
+}
+
+int ask_check_source(struct ask *a, const struct held_view *h)
+{
+	const struct view_source *s = h && h->view ? h->view->source : NULL;
+
+	if (!s || !s->error)
+		return 0;
+	return ask_fail(a, s->error == -EINVAL ? 400 : 502, NULL, "%s", s->err.text);
+}
+
+int ask_narrow(struct ask *a, const char *parameter)
+{
+	struct err err = { .offset = ERR_NO_OFFSET };
+	const char *text = ask_text(a, parameter);
+
+	if (!a->filter)
+		a->filter = filter_new();
+	return text && filter_parse(a->filter, text, &err) ? ask_fail_err(a, parameter, &err) : 0;
 }
 
 const struct view *ask_view(struct ask *a)
@@ -282,8 +347,7 @@ const struct view *ask_view(struct ask *a)
 		return NULL;
 	}
 	a->filter = NULL;
-	a->held = views_take(&a->snapshot->views, a->snapshot->model, a->snapshot->locations, f,
-			     &err);
+	a->held = take_view(a->snapshot, f, &err);
 	if (a->held)
 		return a->held->view;
 	ask_fail(a, 400, ask_has(a, "custom_filter") ? "custom_filter" : "filter", "%s", err.text);
@@ -311,8 +375,7 @@ static struct filter *filter_again(const struct ask *a)
 bool ask_other_view(struct ask *a, struct snapshot *s, struct other *ret_other)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
-	struct held_view *held =
-		views_take(&s->views, s->model, s->locations, filter_again(a), &err);
+	struct held_view *held = take_view(s, filter_again(a), &err);
 
 	if (!held) {
 		ask_fail(a, 400, "filter", "%s", err.text);
@@ -322,7 +385,8 @@ bool ask_other_view(struct ask *a, struct snapshot *s, struct other *ret_other)
 	return true;
 }
 
-bool ask_other(struct ask *a, const char *parameter, const char *name, struct other *ret_other)
+static bool ask_other_file(struct ask *a, const char *parameter, const char *name,
+			   struct other *ret_other)
 {
 	struct snapshot *s = name ? a->open(a, parameter, name) : snapshot_hold(a->snapshot);
 	bool ok = false;
@@ -333,6 +397,36 @@ bool ask_other(struct ask *a, const char *parameter, const char *name, struct ot
 		ok = ask_other_view(a, s, ret_other);
 	snapshot_drop(s);
 	return ok;
+}
+
+/* The same fleet, narrowed by another expression. */
+static bool ask_other_part(struct ask *a, const char *parameter, const char *expression,
+			   struct other *ret_other)
+{
+	struct err err = { .offset = ERR_NO_OFFSET };
+	struct filter *f = filter_again(a);
+	struct held_view *held;
+
+	if (expression && filter_parse(f, expression, &err)) {
+		filter_free(f);
+		ask_fail_err(a, parameter, &err);
+		return false;
+	}
+	err.offset = ERR_NO_OFFSET;
+	held = take_view(a->snapshot, f, &err);
+	if (!held) {
+		ask_fail(a, 400, parameter, "%s", err.text);
+		return false;
+	}
+	*ret_other = (struct other){ snapshot_hold(a->snapshot), held };
+	return true;
+}
+
+bool ask_other(struct ask *a, const char *parameter, const char *name, struct other *ret_other)
+{
+	if (a->snapshot->fleet)
+		return ask_other_part(a, parameter, name, ret_other);
+	return ask_other_file(a, parameter, name, ret_other);
 }
 
 void ask_give(struct other *o)

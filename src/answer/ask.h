@@ -31,6 +31,7 @@ struct ask {
 	const struct param_row *rows; /* what can be given */
 	bool filters;		      /* and filters, too */
 	bool filters_repeat;	      /* any may be given again: all of them hold */
+	bool takes_scripts;	      /* a custom_filter may be a script: see ask_script() */
 	bool checks;		      /* an expression that cannot be read is noted in `checked` */
 	struct params params;	      /* what was given */
 	struct snapshot *snapshot;    /* the file that it is about; NULL: none */
@@ -49,6 +50,11 @@ struct ask {
 
 /* Reads what was given as the rows say: true, or false with a->fault. */
 bool ask_check(struct ask *a);
+/* A custom_filter that is no expression, but a script that is worth a list of allocations; NULL:
+ * there is none, or no more.  Whoever takes scripts runs it before anything is answered, and says
+ * by ask_script_is() which expression it came to ("": everything): 0, or -EINVAL. */
+struct param *ask_script(struct ask *a);
+int ask_script_is(struct ask *a, struct param *p, const char *expression);
 void ask_release(struct ask *a);
 
 /* Notes what is wrong and returns -EINVAL.  `parameter` may be NULL. */
@@ -90,13 +96,18 @@ struct other {
 	struct snapshot *snapshot;
 	struct held_view *held;
 };
+/* After an answer was computed: did what was asked for it arrive?  0, or -EINVAL after ask_fail().
+ * `h` may be NULL. */
+int ask_check_source(struct ask *a, const struct held_view *h);
+/* Of a fleet: adds a parameter's value, an expression, to the filters that are given. */
+int ask_narrow(struct ask *a, const char *parameter);
 /* What the same filters choose of a recording, which is held too. */
 bool ask_other_view(struct ask *a, struct snapshot *s, struct other *ret_other);
 bool ask_other(struct ask *a, const char *parameter, const char *name, struct other *ret_other);
 void ask_give(struct other *o);
 
 /* Rows that many tables have. */
-#define PARAM_MEASURES "leaked|peak|allocated|temporary|alive|alive_at|short_lived"
+#define PARAM_MEASURES "leaked|peak|allocated|temporary|alive|alive_at|short_lived|pinned"
 #define PARAMS_MEASURE(otherwise)                                                                  \
 	{ "measure",	   PARAM_CHOICE, otherwise, "what is weighed", .values = PARAM_MEASURES,   \
 	  .telling = true, .letter = 'm' },                                                        \

@@ -28,8 +28,7 @@ static int callers_compute(struct ask *a, void *answer)
 static void write_weights(struct json *j, const struct tree *t, const struct function_total *f)
 {
 	json_text(j, "kind", frame_kind_names[t->names[f->name].whose]);
-	json_number(j, "bytes", f->total.bytes);
-	json_number(j, "count", f->total.count);
+	JSON_MEMBERS(j, &f->total, bytes, count);
 	json_number(j, "self_bytes", f->self.bytes);
 	json_number(j, "self_count", f->self.count);
 	json_number(j, "places", f->node_count);
@@ -50,17 +49,15 @@ static void write_rows(struct json *j, const struct tree *t, const char *key,
 static void write_sum(struct json *j, const char *key, const struct weight *w)
 {
 	json_object(j, key);
-	json_number(j, "bytes", w->bytes);
-	json_number(j, "count", w->count);
+	JSON_MEMBERS(j, w, bytes, count);
 	json_end_object(j);
 }
 
-static int callers_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void callers_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_callers *c = answer;
 	const struct callers *f = &c->callers;
 
-	json_object(j, NULL);
 	ask_measuring_json(j, a->snapshot->model, &c->tree.options.measuring);
 	write_sum(j, "total", &c->tree.nodes[0].total);
 	if (f->function.node_count) {
@@ -72,12 +69,9 @@ static int callers_json(struct ask *a, const void *answer, struct json *j, struc
 		json_null(j, "function");
 	}
 	write_sum(j, "no_caller", &f->no_caller);
-	json_number(j, "caller_count", f->caller_count);
-	json_number(j, "callee_count", f->callee_count);
+	JSON_MEMBERS(j, f, caller_count, callee_count);
 	write_rows(j, &c->tree, "callers", f->callers, c->caller_shown, out);
 	write_rows(j, &c->tree, "callees", f->callees, c->callee_shown, out);
-	json_end_object(j);
-	return 0;
 }
 
 static void callers_drop(void *answer)
@@ -101,8 +95,9 @@ const struct question question_callers = {
 	.help = "who calls a function, and what it calls",
 	.params = params,
 	.filters = true,
+	.fleets = true,
 	.size = sizeof(struct answer_callers),
 	.compute = callers_compute,
-	.write_json = callers_json,
+	.write_members = callers_json,
 	.release = callers_drop,
 };

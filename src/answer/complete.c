@@ -77,7 +77,8 @@ static void list_operators(struct listing *l)
 	} rows[] = {
 #define NUMBERS_ONLY (1u << FIELD_ROW | 1u << FIELD_STACK)
 #define NAMES_ONLY                                                                                 \
-	(1u << FIELD_FRAME | 1u << FIELD_RESPONSIBLE | 1u << FIELD_THREAD | 1u << FIELD_CALL)
+	(1u << FIELD_FRAME | 1u << FIELD_RESPONSIBLE | 1u << FIELD_THREAD | 1u << FIELD_CALL |     \
+	 1u << FIELD_ORIGIN)
 		{ ">=", "is more or the same", NUMBERS_ONLY },
 		{ "<=", "is less or the same", NUMBERS_ONLY },
 		{ ">", "is more", NUMBERS_ONLY },
@@ -153,7 +154,7 @@ static void list_names(struct listing *l, const struct answer *a)
 {
 	struct locations *p = l->ask->snapshot->locations;
 	uint32_t strings;
-	struct used *names;
+	auto_free struct used *names = NULL;
 
 	locations_resolve_all(p); /* else there would be more strings after each lookup */
 	strings = locations_string_count(p) + 1;
@@ -166,7 +167,6 @@ static void list_names(struct listing *l, const struct answer *a)
 		if (*text && strcasestr(text, l->typed))
 			add_value(l, text, NULL);
 	}
-	free(names);
 }
 
 static void list_modules(struct listing *l)
@@ -285,12 +285,11 @@ static int complete_compute(struct ask *a, void *answer)
 	return 0;
 }
 
-static int complete_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void complete_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_complete *c = answer;
 	const struct cursor *at = &c->cursor;
 
-	json_object(j, NULL);
 	json_number(j, "from", param_position(c->expression, at->from));
 	json_number(j, "to", param_position(c->expression, at->to));
 	json_text(j, "hint",
@@ -298,13 +297,10 @@ static int complete_json(struct ask *a, const void *answer, struct json *j, stru
 			  ? value_help(at->matches ? ARG_REGEX : at->field->type)
 			  : NULL);
 	JSON_ROWS(j, "items", i, c->count) {
-		json_text(j, "text", c->items[i].text);
-		json_text(j, "kind", c->items[i].kind);
+		JSON_MEMBERS(j, &c->items[i], text, kind);
 		if (c->items[i].help)
 			json_text(j, "help", c->items[i].help);
 	}
-	json_end_object(j);
-	return 0;
 }
 
 static void complete_drop(void *answer)
@@ -331,6 +327,6 @@ const struct question question_complete = {
 	.params = params,
 	.size = sizeof(struct answer_complete),
 	.compute = complete_compute,
-	.write_json = complete_json,
+	.write_members = complete_json,
 	.release = complete_drop,
 };

@@ -39,26 +39,20 @@ static void write_stacks(struct json *j, const struct answer_diff *a, struct sin
 {
 	const struct diff *d = &a->diff;
 
-	json_array(j, "stacks");
-	for (uint32_t i = a->skip; i < d->stack_count && i - a->skip < a->most; i++) {
-		json_object(j, NULL);
+	JSON_PAGE(j, "stacks", i, a->skip, a->most, d->stack_count) {
 		write_pair(j, d, &d->stacks[i].weight);
 		write_stack(j, d, d->stacks[i].node);
-		json_end_object(j);
 		sink_turn(out);
 	}
-	json_end_array(j);
 }
 
 static void write_functions(struct json *j, const struct answer_diff *a, struct sink *out)
 {
 	const struct diff *d = &a->diff;
 
-	json_array(j, "functions");
-	for (uint32_t i = a->skip; i < d->function_count && i - a->skip < a->most; i++) {
+	JSON_PAGE(j, "functions", i, a->skip, a->most, d->function_count) {
 		const struct diff_function *f = &d->functions[i];
 
-		json_object(j, NULL);
 		json_text(j, "function", strings_at(&d->names, f->name));
 		write_pair(j, d, &f->total);
 		json_number(j, "before_own_bytes", f->own.before.bytes);
@@ -69,10 +63,8 @@ static void write_functions(struct json *j, const struct answer_diff *a, struct 
 		json_number(j, "after_self_bytes", f->self.after.bytes);
 		json_number(j, "before_self_count", f->self.before.count);
 		json_number(j, "after_self_count", f->self.after.count);
-		json_end_object(j);
 		sink_turn(out);
 	}
-	json_end_array(j);
 }
 
 static void write_side(struct json *j, const char *key, const struct snapshot *s,
@@ -84,11 +76,10 @@ static void write_side(struct json *j, const char *key, const struct snapshot *s
 	json_end_object(j);
 }
 
-static int diff_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void diff_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_diff *d = answer;
 
-	json_object(j, NULL);
 	write_side(j, "before", a->snapshot, &d->how[0]);
 	write_side(j, "after", d->after.snapshot, &d->how[1]);
 	json_text(j, "measure",
@@ -108,8 +99,6 @@ static int diff_json(struct ask *a, const void *answer, struct json *j, struct s
 		write_stacks(j, d, out);
 	if (d->functions)
 		write_functions(j, d, out);
-	json_end_object(j);
-	return 0;
 }
 
 /* What is compared of one side: 0, or -EINVAL after ask_fail(). */
@@ -120,15 +109,16 @@ static int measure_side(struct ask *a, const struct model *m, const char *at, st
 
 	if (!ask_has(a, "at_a") && !ask_has(a, "at_b"))
 		return ask_measuring(a, m, ret);
-	if (ask_has(a, "measure") && strncmp(word, "alive", 5) != 0)
-		return ask_fail(a, 400, at, "a moment is for measure=alive, not %s", word);
+	if (ask_has(a, "measure") && strncmp(word, "alive", 5) != 0 && strcmp(word, "pinned") != 0)
+		return ask_fail(a, 400, at, "a moment is for measure=alive or pinned, not %s",
+				word);
 	if (ask_has(a, "below"))
 		return ask_fail(a, 400, "below", "it is for measure=short_lived");
 	if (ask_has(a, "at"))
 		return ask_fail(a, 400, "at", "at_a and at_b say both moments");
 	if (!ask_time(a, at, m, &ns))
 		return ask_fail(a, 400, at, "the other moment is needed too");
-	*ret = measuring_of(m, MEASURE_ALIVE_AT, ns);
+	*ret = measuring_of(m, !strcmp(word, "pinned") ? MEASURE_PINNED : MEASURE_ALIVE_AT, ns);
 	return 0;
 }
 
@@ -142,11 +132,14 @@ static int diff_compute(struct ask *a, void *answer)
 	    measure_side(a, a->snapshot->model, "at_a", &ret->how[0]) ||
 	    measure_side(a, ret->after.snapshot->model, "at_b", &ret->how[1]))
 		return -EINVAL;
-	before = ask_view(a);
-	if (!before)
+	if (ask_has(a, "a") && !a->snapshot->fleet)
+		return ask_fail(a, 400, "a", "it is a part of a fleet");
+	if (ask_narrow(a, "a") || !(before = ask_view(a)))
 		return -EINVAL;
 	diff_init(&ret->diff, before, &ret->how[0], ret->after.held->view, &ret->how[1],
 		  ask_by_count(a));
+	if (ask_check_source(a, ret->after.held))
+		return -EINVAL;
 	for (uint32_t i = 0; i < ret->diff.stack_count; i++)
 		ret->counts[diff_status(&ret->diff, &ret->diff.stacks[i].weight)]++;
 	ret->skip = ask_count(a, "skip");
@@ -166,8 +159,9 @@ static void diff_drop(void *answer)
 }
 
 static const struct param_row params[] = {
-	{ "b", PARAM_RECORDING, NULL, "after; the recording itself is a, before",
-	  .required = true },
+	{ "a", PARAM_TEXT, NULL, "of a fleet: what is before, an expression", .foreign = true },
+	{ "b", PARAM_RECORDING, NULL,
+	  "after; the recording itself is a, before; of a fleet: an expression", .required = true },
 	PARAMS_MEASURE("peak"),
 	{ "at_a", PARAM_TIME, NULL, "the moment of a: means alive" },
 	{ "at_b", PARAM_TIME, NULL, "the moment of b" },
@@ -183,8 +177,9 @@ const struct question question_diff = {
 	.help = "what changed between two recordings, or two moments",
 	.params = params,
 	.filters = true,
+	.fleets = true,
 	.size = sizeof(struct answer_diff),
 	.compute = diff_compute,
-	.write_json = diff_json,
+	.write_members = diff_json,
 	.release = diff_drop,
 };

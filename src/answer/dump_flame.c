@@ -147,19 +147,16 @@ static int dump_flame_compute(struct ask *a, void *answer)
 	return error;
 }
 
-static int dump_flame_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void dump_flame_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_dump_flame *f = answer;
 
-	json_object(j, NULL);
 	dump_question_json(j, &f->question, "against");
 	json_text(j, "weight", f->layout.by_count ? "count" : "bytes");
 	json_text(j, "direction", f->up ? "up" : "down");
 	json_bool(j, "threads", f->question.options.by_thread);
 	flame_layout_total(j, &f->layout, f->question.base != NULL);
 	flame_layout_json(j, &f->layout, f->question.base != NULL, out);
-	json_end_object(j);
-	return 0;
 }
 
 static void dump_flame_drop(void *answer)
@@ -188,6 +185,6 @@ const struct question question_dump_flame = {
 	.params = params,
 	.size = sizeof(struct answer_dump_flame),
 	.compute = dump_flame_compute,
-	.write_json = dump_flame_json,
+	.write_members = dump_flame_json,
 	.release = dump_flame_drop,
 };

@@ -84,7 +84,6 @@ void dump_question_json(struct json *j, const struct dump_question *q, const cha
 	if (!q->base)
 		return;
 	json_object(j, key);
-	json_text(j, "id", q->base->id);
-	json_text(j, "name", q->base->name);
+	JSON_MEMBERS(j, q->base, id, name);
 	json_end_object(j);
 }

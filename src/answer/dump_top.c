@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The question dump_top: what each function, line, file or address holds by itself and with all
  * that it calls; also the difference of two dumps, by name. */
-#include <errno.h>
 #include <string.h>
 
 #include "answer/dump_question.h"
@@ -39,15 +38,12 @@ static int dump_top_compute(struct ask *a, void *answer)
 	return error;
 }
 
-static int dump_top_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void dump_top_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_dump_top *t = answer;
 
-	json_object(j, NULL);
 	dump_question_json(j, &t->question, "base");
 	top_list_write_json(j, &t->list, ask_count(a, "skip"), ask_count(a, "count"), out);
-	json_end_object(j);
-	return 0;
 }
 
 static void dump_top_drop(void *answer)
@@ -76,6 +72,6 @@ const struct question question_dump_top = {
 	.params = params,
 	.size = sizeof(struct answer_dump_top),
 	.compute = dump_top_compute,
-	.write_json = dump_top_json,
+	.write_members = dump_top_json,
 	.release = dump_top_drop,
 };

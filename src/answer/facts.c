@@ -8,7 +8,9 @@
 #include "base/buf_text.h"
 #include "base/buf_type.h"
 #include "base/order.h"
+#include "base/path.h"
 #include "model/cost.h"
+#include "model/successor.h"
 
 static const struct info_pair *pair_named(const struct model *m, const char *key)
 {
@@ -49,6 +51,19 @@ static void json_family(struct json *j, const struct model *m)
 	json_text(j, "inherited_incomplete", model_info(m, "inherited_incomplete"));
 }
 
+static void json_successor(struct json *j, const struct model *m)
+{
+	struct successor s;
+
+	if (!successor_find(m, &s))
+		return;
+	json_object(j, "went_on_as");
+	json_text(j, "executable", s.executable);
+	json_text(j, "file", path_base(s.path));
+	json_end_object(j);
+	successor_release(&s);
+}
+
 void facts_program_json(struct json *j, const struct model *m)
 {
 	uint64_t start = model_start_ns(m);
@@ -67,8 +82,11 @@ void facts_program_json(struct json *j, const struct model *m)
 	json_text(j, "allocator", model_info(m, "allocator"));
 	if (model_info(m, "not_hooked"))
 		json_text(j, "not_hooked", model_info(m, "not_hooked"));
+	if (model_info(m, INFO_LIBC_MAPS))
+		json_text(j, INFO_LIBC_MAPS, model_info(m, INFO_LIBC_MAPS));
 	json_text(j, "recorded_by", model_info(m, "version"));
 	json_text(j, "end_reason", model_info(m, "end_reason"));
+	json_successor(j, m);
 	json_info_number(j, m, "exit_status");
 	json_info_number(j, m, "exit_signal");
 	json_info_number(j, m, "peak_rss");
@@ -82,22 +100,13 @@ static void json_totals(struct json *j, const struct model *m)
 	const struct totals *t = &m->totals;
 	const char *removed_below = model_info(m, INFO_REMOVED_BELOW);
 
-	json_number(j, "events", t->events);
-	json_number(j, "allocations", t->allocations);
-	json_number(j, "deallocations", t->deallocations);
-	json_number(j, "reallocations", t->reallocations);
-	json_number(j, "allocated_bytes", t->allocated_bytes);
-	json_number(j, "peak_bytes", t->peak_bytes);
-	json_number(j, "peak_count", t->peak_count);
+	JSON_MEMBERS(j, t, events, allocations, deallocations, reallocations, allocated_bytes,
+		     peak_bytes, peak_count);
 	json_number(j, "peak_at_ns", t->peak_bytes ? model_ns(m, t->peak_at) : 0);
 	json_number(j, "leaked_count", t->live_count);
 	json_number(j, "leaked_bytes", t->live_bytes);
-	json_number(j, "temporary", t->temporary);
-	json_number(j, "heaptrack_temporary", t->heaptrack_temporary);
-	json_number(j, "unknown_frees", t->unknown_frees);
-	json_number(j, "implicit_frees", t->implicit_frees);
-	json_number(j, "mended", t->mended);
-	json_number(j, "realloc_failures", t->realloc_failures);
+	JSON_MEMBERS(j, t, temporary, heaptrack_temporary, unknown_frees, implicit_frees, mended,
+		     realloc_failures);
 	json_number(j, "removed_allocations", t->allocations - m->recorded.allocations);
 	if (removed_below && !strcmp(removed_below, REMOVED_BELOW_ALL))
 		json_text(j, INFO_REMOVED_BELOW, removed_below);
@@ -124,8 +133,7 @@ void facts_loss_json(struct json *j, const struct model *m)
 
 static void json_stacks(struct json *j, const struct model *m, const struct stack_counts *s)
 {
-	json_number(j, "stacks", s->stacks);
-	json_number(j, "free_stacks", s->free_stacks);
+	JSON_MEMBERS(j, s, stacks, free_stacks);
 	json_number(j, "stack_nodes", m->tables.nodes.known);
 	json_number(j, "deepest_stack", s->deepest);
 	json_number(j, "without_stack", s->without_stack);
@@ -158,12 +166,14 @@ static void json_cost(struct json *j, const struct model *m)
 	json_number(j, "ns", c.total_ns);
 	json_number(j, "recording_ns", c.recording_ns);
 	json_real(j, "event_ns", c.event_ns, 1);
-	json_number(j, "setup_ns", c.setup_ns);
-	json_number(j, "waits", c.waits);
-	json_number(j, "waiting_ns", c.waiting_ns);
+	JSON_MEMBERS(j, &c, setup_ns, waits, waiting_ns);
 	json_number(j, "memory_bytes", c.memory);
 	json_number(j, "shared_memory_bytes", c.shared_memory);
+	json_number(j, "waited_for_disk_ns", model_counters(m, "waited_for_disk_ns"));
+	json_number(j, "waited_for_encoding_ns", model_counters(m, "waited_for_encoding_ns"));
+	json_number(j, "waited_for_processors_ns", model_counters(m, "waited_for_processors_ns"));
 	json_number(j, "collector_cpu_ns", model_counters(m, "collector_cpu_ns"));
+	json_number(j, "collector_cores", model_counters(m, "collector_cores"));
 	json_number(j, "stored_bytes", model_counters(m, "stored_bytes"));
 	json_end_object(j);
 }
@@ -192,12 +202,9 @@ static int facts_compute(struct ask *a, void *answer)
 	return 0;
 }
 
-static int facts_write(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void facts_write(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
-	json_object(j, NULL);
 	facts_json(j, a->snapshot->model, answer);
-	json_end_object(j);
-	return 0;
 }
 
 const struct question question_facts = {
@@ -206,5 +213,5 @@ const struct question question_facts = {
 	.help = "what a recording holds, in figures",
 	.size = sizeof(struct stack_counts),
 	.compute = facts_compute,
-	.write_json = facts_write,
+	.write_members = facts_write,
 };

@@ -13,10 +13,8 @@
 static void write_names(struct json *j, const struct flame_layout *f, struct sink *out)
 {
 	json_object(j, "names");
-	json_array(j, "text");
-	for (size_t i = 0; i < f->name_count; i++)
+	JSON_EACH(j, "text", i, f->name_count)
 		json_text(j, NULL, strings_at(&f->texts, f->names[i].text));
-	json_end_array(j);
 #define COLUMN(field)                                                                              \
 	json_array(j, #field);                                                                     \
 	for (size_t i = 0; i < f->name_count; i++)                                                 \
@@ -35,10 +33,8 @@ static void write_names(struct json *j, const struct flame_layout *f, struct sin
 
 static void write_strings(struct json *j, const char *key, const struct strings *s)
 {
-	json_array(j, key);
-	for (uint32_t i = 0; i < strings_count(s); i++)
+	JSON_EACH(j, key, i, strings_count(s))
 		json_text(j, NULL, strings_at(s, i));
-	json_end_array(j);
 }
 
 static void write_nodes(struct json *j, const struct flame_layout *f, bool difference,
@@ -71,8 +67,7 @@ void flame_layout_total(struct json *j, const struct flame_layout *f, bool diffe
 	const struct flame_layout_node *root = &f->nodes[0];
 
 	json_object(j, "total");
-	json_number(j, "bytes", root->total[0].bytes);
-	json_number(j, "count", root->total[0].count);
+	JSON_MEMBERS(j, &root->total[0], bytes, count);
 	if (difference) {
 		json_number(j, "before_bytes", root->total[1].bytes);
 		json_number(j, "before_count", root->total[1].count);
@@ -86,10 +81,8 @@ void flame_layout_json(struct json *j, const struct flame_layout *f, bool differ
 	json_number(j, "node_count", f->count);
 	json_number(j, "hidden_count", f->hidden);
 	write_names(j, f, out);
-	json_array(j, "kinds");
-	for (size_t i = 0; i < FRAME_KINDS; i++)
+	JSON_EACH(j, "kinds", i, FRAME_KINDS)
 		json_text(j, NULL, frame_kind_names[i]);
-	json_end_array(j);
 	write_strings(j, "modules", &f->modules);
 	write_strings(j, "files", &f->files);
 	write_nodes(j, f, difference, out);
@@ -112,7 +105,7 @@ static int find_against(struct ask *a, const struct measuring *how, struct again
 {
 	const char *text = ask_text(a, "against");
 	const struct model *m = a->snapshot->model;
-	bool moment = how->measure == MEASURE_ALIVE_AT || how->measure == MEASURE_PEAK;
+	bool moment = measuring_has_moment(how), pinned = how->measure == MEASURE_PINNED;
 	uint64_t ns;
 
 	ret->given = text != NULL;
@@ -125,17 +118,18 @@ static int find_against(struct ask *a, const struct measuring *how, struct again
 	if (strlen(text) != ID_SIZE - 1 && ask_time_text(text, m, &ns)) {
 		if (!moment)
 			return ask_fail(a, 400, "against",
-					"a moment can be compared with measure=alive or peak");
+					"a moment can be compared with measure=alive, peak or "
+					"pinned");
 		if (ask_has(a, "against_at"))
 			return ask_fail(a, 400, "against_at", "it is for against=<recording>");
-		ret->how = measuring_of(m, MEASURE_ALIVE_AT, ns);
+		ret->how = measuring_of(m, pinned ? MEASURE_PINNED : MEASURE_ALIVE_AT, ns);
 		return ask_other(a, "against", NULL, &ret->other) ? 0 : -EINVAL;
 	}
 	if (!ask_other(a, "against", text, &ret->other))
 		return -EINVAL;
 	m = ret->other.snapshot->model;
 	if (ask_time(a, "against_at", m, &ns))
-		ret->how = measuring_of(m, MEASURE_ALIVE_AT, ns);
+		ret->how = measuring_of(m, pinned ? MEASURE_PINNED : MEASURE_ALIVE_AT, ns);
 	else if (how->measure == MEASURE_ALIVE_AT)
 		ret->how = measuring_of(m, MEASURE_ALIVE_AT, model_ns(a->snapshot->model, how->at));
 	else if (how->measure == MEASURE_SHORT_LIVED)
@@ -162,18 +156,16 @@ static void add_tree(struct flame_layout *f, const struct view *v, const struct 
 static void write_against(struct json *j, const struct against *a)
 {
 	json_object(j, "against");
-	json_text(j, "id", a->other.snapshot->id);
-	json_text(j, "name", a->other.snapshot->name);
+	JSON_MEMBERS(j, a->other.snapshot, id, name);
 	ask_measuring_json(j, a->other.snapshot->model, &a->how);
 	json_end_object(j);
 }
 
-static int flame_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void flame_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_flame *f = answer;
 	const struct tree_options *o = &f->options;
 
-	json_object(j, NULL);
 	ask_measuring_json(j, a->snapshot->model, &o->measuring);
 	json_text(j, "weight", o->by_count ? "count" : "bytes");
 	json_text(j, "direction", o->bottom_up ? "up" : "down");
@@ -183,8 +175,6 @@ static int flame_json(struct ask *a, const void *answer, struct json *j, struct 
 	if (f->against.given)
 		write_against(j, &f->against);
 	flame_layout_json(j, &f->layout, f->against.given, out);
-	json_end_object(j);
-	return 0;
 }
 
 static int flame_compute(struct ask *a, void *answer)
@@ -201,7 +191,11 @@ static int flame_compute(struct ask *a, void *answer)
 		o->key = ask_choice(a, "by", tree_keys, TREE_KEYS);
 	flame_layout_init(&f->layout, o->by_count);
 	if (ask_measuring(a, a->snapshot->model, &o->measuring) ||
-	    find_against(a, &o->measuring, &f->against) || !(v = ask_view(a)))
+	    find_against(a, &o->measuring, &f->against))
+		return -EINVAL;
+	if (ask_has(a, "a") && !a->snapshot->fleet)
+		return ask_fail(a, 400, "a", "it is a part of a fleet");
+	if (ask_narrow(a, "a") || !(v = ask_view(a)))
 		return -EINVAL;
 	if (!f->against
 		     .given) /* two trees are laid over each other before the heaviest are known */
@@ -212,6 +206,8 @@ static int flame_compute(struct ask *a, void *answer)
 
 		before.measuring = f->against.how;
 		add_tree(&f->layout, f->against.other.held->view, &before, 1, true);
+		if (ask_check_source(a, f->against.other.held))
+			return -EINVAL;
 	}
 	flame_layout_order(&f->layout, ask_count(a, "limit"));
 	return 0;
@@ -235,7 +231,10 @@ static const struct param_row params[] = {
 	{ "threads", PARAM_BOOL, "false", "the first level are threads" },
 	{ "limit", PARAM_COUNT, "20000", "nodes at most, the lightest are summed",
 	  .max = LIMIT_MAX },
-	{ "against", PARAM_TEXT, NULL, "a recording's id, or a moment of this one: a difference" },
+	{ "against", PARAM_TEXT, NULL,
+	  "a recording's id, or a moment of this one: a difference; of a fleet: an expression" },
+	{ "a", PARAM_TEXT, NULL, "of a fleet: the part that is compared, an expression",
+	  .foreign = true },
 	{ "against_at", PARAM_TIME, NULL, "with an id: the moment there" },
 	{ 0 },
 };
@@ -245,6 +244,7 @@ const struct question question_flame = {
 	.help = "a call tree in flat arrays, for drawing",
 	.params = params,
 	.filters = true,
+	.fleets = true,
 	.prefetch = (const struct prefetch[]){ { 5, "measure=peak" },
 					       { 9, "measure=leaked" },
 					       { 10, "measure=allocated" },
@@ -253,6 +253,6 @@ const struct question question_flame = {
 					       { 0 } },
 	.size = sizeof(struct answer_flame),
 	.compute = flame_compute,
-	.write_json = flame_json,
+	.write_members = flame_json,
 	.release = flame_drop,
 };

@@ -167,9 +167,9 @@ void flame_layout_weigh(struct flame_layout *f, uint32_t node, unsigned side,
 void flame_layout_add(struct flame_layout *f, const struct tree *t, unsigned side, bool merge,
 		      uint32_t under)
 {
-	uint32_t *names = xmalloc(((size_t)t->name_count + 1) * sizeof(*names));
-	uint32_t *location = xmalloc(((size_t)t->count + 1) * sizeof(*location));
-	struct buf text = { 0 };
+	auto_free uint32_t *names = xmalloc(((size_t)t->name_count + 1) * sizeof(*names));
+	auto_free uint32_t *location = xmalloc(((size_t)t->count + 1) * sizeof(*location));
+	auto_buf struct buf text = { 0 };
 
 	for (uint32_t i = 0; i < t->name_count; i++)
 		names[i] = take_name(f, t, i, merge, &text);
@@ -185,9 +185,6 @@ void flame_layout_add(struct flame_layout *f, const struct tree *t, unsigned sid
 		add_weight(&f->nodes[location[i]].total[side], &n->total);
 		add_weight(&f->nodes[location[i]].self[side], &n->self);
 	}
-	buf_release(&text);
-	free(names);
-	free(location);
 }
 
 static uint64_t weight_of(const struct flame_layout *f, const struct weight *w)

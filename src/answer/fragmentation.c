@@ -19,15 +19,10 @@ static void write_levels(struct json *j, const struct fragmentation *f)
 		const struct occupancy *o = &f->levels[i];
 
 		json_number(j, "size", 1ull << level_rows[i].shift);
-		json_number(j, "regions", o->regions);
-		json_number(j, "live_bytes", o->live_bytes);
-		json_number(j, "empty_bytes", o->empty_bytes);
-		json_number(j, "nearly_empty", o->nearly_empty);
+		JSON_MEMBERS(j, o, regions, live_bytes, empty_bytes, nearly_empty);
 		JSON_ROWS(j, "occupancy", k, OCCUPANCY_BINS) {
 			json_number(j, "from_percent", k * 10);
-			json_number(j, "regions", o->bins[k].regions);
-			json_number(j, "live_bytes", o->bins[k].live_bytes);
-			json_number(j, "empty_bytes", o->bins[k].empty_bytes);
+			JSON_MEMBERS(j, &o->bins[k], regions, live_bytes, empty_bytes);
 		}
 	}
 }
@@ -40,10 +35,8 @@ static void write_slack(struct json *j, const struct fragmentation *f)
 		if (!c->weight.count)
 			continue;
 		json_object(j, NULL);
-		json_number(j, "from", c->from);
-		json_number(j, "to", c->to);
-		json_number(j, "count", c->weight.count);
-		json_number(j, "bytes", c->weight.bytes);
+		JSON_MEMBERS(j, c, from, to);
+		JSON_MEMBERS(j, &c->weight, count, bytes);
 		json_number(j, "slack_bytes", c->slack);
 		json_end_object(j);
 	}
@@ -58,26 +51,19 @@ static void write_holders(struct ask *a, struct json *j, const struct answer_fra
 
 	snapshot_answer(a->snapshot, &names, v);
 	json_number(j, "holder_total", f->holder_count);
-	json_array(j, "holders");
-	for (uint32_t i = shown->skip; i < f->holder_count && i - shown->skip < shown->most; i++) {
+	JSON_PAGE(j, "holders", i, shown->skip, shown->most, f->holder_count) {
 		const struct holder *h = &f->holders[i];
 
-		json_object(j, NULL);
 		json_number(j, "backtrace_id", h->stack);
-		json_number(j, "bytes", h->weight.bytes);
-		json_number(j, "count", h->weight.count);
+		JSON_MEMBERS(j, &h->weight, bytes, count);
 		json_number(j, "slack_bytes", h->slack);
 		JSON_ROWS(j, "held", k, LEVELS) {
 			json_number(j, "size", 1ull << level_rows[k].shift);
-			json_number(j, "regions", h->held[k].regions);
-			json_number(j, "pinned_bytes", h->held[k].pinned_bytes);
-			json_number(j, "shared_bytes", h->held[k].shared_bytes);
+			JSON_MEMBERS(j, &h->held[k], regions, pinned_bytes, shared_bytes);
 		}
 		answer_backtrace(&names, j, "backtrace", h->stack, words_call(v->model, h->stack));
-		json_end_object(j);
 		sink_turn(out);
 	}
-	json_end_array(j);
 }
 
 static void write_over_time(struct json *j, const struct model *m,
@@ -124,23 +110,19 @@ static int fragmentation_compute(struct ask *a, void *answer)
 	return 0;
 }
 
-static int fragmentation_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void fragmentation_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_fragmentation *shown = answer;
 	const struct fragmentation *f = &shown->fragmentation;
 
-	json_object(j, NULL);
 	json_number(j, "at_ns", shown->at_ns);
-	json_number(j, "bytes", f->live.bytes);
-	json_number(j, "count", f->live.count);
+	JSON_MEMBERS(j, &f->live, bytes, count);
 	json_number(j, "slack_bytes", f->slack);
 	write_levels(j, f);
 	write_slack(j, f);
 	write_holders(a, j, shown, out);
 	if (shown->points)
 		write_over_time(j, a->snapshot->model, shown->points, shown->point_count);
-	json_end_object(j);
-	return 0;
 }
 
 static void fragmentation_drop(void *answer)
@@ -169,6 +151,6 @@ const struct question question_fragmentation = {
 	.filters = true,
 	.size = sizeof(struct answer_fragmentation),
 	.compute = fragmentation_compute,
-	.write_json = fragmentation_json,
+	.write_members = fragmentation_json,
 	.release = fragmentation_drop,
 };

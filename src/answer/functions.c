@@ -76,7 +76,7 @@ static int compare_functions(const void *a, const void *b, void *listing)
 
 static void find_names(struct listing *l)
 {
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 
 	l->names = xcalloc((size_t)l->count + 1, sizeof(*l->names));
 	for (uint32_t i = 0; i < l->count; i++) {
@@ -84,7 +84,6 @@ static void find_names(struct listing *l)
 		tree_name_text(l->t, l->rows[i].name, &text);
 		l->names[i] = xstrdup(text.data);
 	}
-	buf_release(&text);
 }
 
 /* Positions of the rows that are wanted, in order. */
@@ -133,37 +132,28 @@ static int functions_compute(struct ask *a, void *answer)
 	return 0;
 }
 
-static int functions_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void functions_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_functions *f = answer;
 
-	json_object(j, NULL);
 	ask_measuring_json(j, a->snapshot->model, &f->tree.options.measuring);
 	json_object(j, "total");
-	json_number(j, "bytes", f->tree.nodes[0].total.bytes);
-	json_number(j, "count", f->tree.nodes[0].total.count);
+	JSON_MEMBERS(j, &f->tree.nodes[0].total, bytes, count);
 	json_end_object(j);
 	json_number(j, "total_count", f->count);
-	json_array(j, "functions");
-	for (uint32_t i = 0; i < f->shown; i++) {
+	JSON_ROWS(j, "functions", i, f->shown) {
 		const struct function_total *row = &f->rows[f->order[f->skip + i]];
 
-		json_object(j, NULL);
 		tree_json_name(j, &f->tree, row->name);
-		json_number(j, "bytes", row->total.bytes);
-		json_number(j, "count", row->total.count);
+		JSON_MEMBERS(j, &row->total, bytes, count);
 		json_text(j, "kind", frame_kind_names[f->tree.names[row->name].whose]);
 		json_number(j, "own_bytes", row->own.bytes);
 		json_number(j, "own_count", row->own.count);
 		json_number(j, "self_bytes", row->self.bytes);
 		json_number(j, "self_count", row->self.count);
 		json_number(j, "places", row->node_count);
-		json_end_object(j);
 		sink_turn(out);
 	}
-	json_end_array(j);
-	json_end_object(j);
-	return 0;
 }
 
 static void functions_drop(void *answer)
@@ -194,9 +184,10 @@ const struct question question_functions = {
 	.help = "what each function, line or module weighs",
 	.params = params,
 	.filters = true,
+	.fleets = true,
 	.prefetch = (const struct prefetch[]){ { 8, "measure=peak&sort_by=own&count=100" }, { 0 } },
 	.size = sizeof(struct answer_functions),
 	.compute = functions_compute,
-	.write_json = functions_json,
+	.write_members = functions_json,
 	.release = functions_drop,
 };

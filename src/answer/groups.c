@@ -37,7 +37,7 @@ static void draw_sparks(struct answer_groups *ret, uint32_t points)
 
 static int find_sort(struct ask *a, const struct group_key *key, struct group_sort *ret_sort)
 {
-	const char *by = ask_text(a, "sort_by"), *best;
+	const char *by = ask_text(a, "sort_by");
 	struct nearest near;
 
 	if (!by)
@@ -47,10 +47,8 @@ static int find_sort(struct ask *a, const struct group_key *key, struct group_so
 	near = nearest_to(by);
 	for (unsigned i = 0; i < NUMBERS; i++)
 		nearest_consider(&near, group_numbers[i]);
-	best = nearest_found(&near);
-	return ask_fail(a, 400, "sort_by", "groups by %s cannot be sorted by '%.60s'%s%s%s",
-			key->name, by, best ? "; did you mean '" : "", best ? best : "",
-			best ? "'?" : "");
+	return ask_fail(a, 400, "sort_by", "groups by %s cannot be sorted by '%.60s'%s", key->name,
+			by, nearest_hint(&near, ""));
 }
 
 int groups_by(struct ask *a, const struct group_key *key, struct answer_groups *ret)
@@ -90,46 +88,31 @@ static void write_spark(const struct answer_groups *g, struct json *j, uint32_t 
 {
 	const struct sparks *s = &g->sparks;
 
-	json_array(j, "spark");
-	for (uint32_t i = 0; i < s->points; i++)
+	JSON_EACH(j, "spark", i, s->points)
 		json_real(j, NULL, (double)s->values[(size_t)curve * s->points + i], 0);
-	json_end_array(j);
 }
 
-int groups_write(struct ask *a, const struct answer_groups *g, struct answer *written,
-		 const char *title, struct json *j, struct sink *out)
+void groups_write(struct ask *a, const struct answer_groups *g, struct answer *written,
+		  const char *title, struct json *j, struct sink *out)
 {
-	int error = 0;
-
 	written->no_stacks = !ask_bool(a, "stacks");
 	if (ask_bool(a, "strip_template_args"))
 		written->shorten = words_strip_templates;
-	json_object(j, NULL);
-	json_array(j, title);
-	for (uint32_t i = 0; i < g->page.count && !error; i++) {
-		json_object(j, NULL);
+	JSON_ROWS_WHILE(j, title, i, i < g->page.count && !sink_turn(out)) {
 		answer_group(written, j, g->groups, &g->groups->rows[g->page.rows[i]]);
 		if (g->sparks.points)
 			write_spark(g, j, i);
-		json_end_object(j);
-		error = sink_turn(out);
 	}
-	json_end_array(j);
 	json_number(j, "total_count", g->groups->count);
-	json_end_object(j);
-	return error;
 }
 
-static int groups_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void groups_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_groups *g = answer;
-	struct answer written;
-	int error;
+	auto_release(snapshot_answer_release) struct answer written = { 0 };
 
 	snapshot_answer(a->snapshot, &written, g->groups->view);
-	error = groups_write(a, g, &written, "groups", j, out);
-	snapshot_answer_release(&written);
-	return error;
+	groups_write(a, g, &written, "groups", j, out);
 }
 
 void groups_drop(void *answer)
@@ -176,6 +159,6 @@ const struct question question_groups = {
 			{ 0 } },
 	.size = sizeof(struct answer_groups),
 	.compute = groups_compute,
-	.write_json = groups_json,
+	.write_members = groups_json,
 	.release = groups_drop,
 };

@@ -20,6 +20,6 @@ extern const struct question question_groups;
 /* The same with a key that is no parameter: what "by" says is not looked at. */
 int groups_by(struct ask *a, const struct group_key *key, struct answer_groups *ret);
 /* "title": […], "total_count": …; `written` says how each is written. */
-int groups_write(struct ask *a, const struct answer_groups *g, struct answer *written,
-		 const char *title, struct json *j, struct sink *out);
+void groups_write(struct ask *a, const struct answer_groups *g, struct answer *written,
+		  const char *title, struct json *j, struct sink *out);
 void groups_drop(void *answer);

@@ -8,8 +8,7 @@
 
 static void write_weight(struct json *j, const struct weight *w, uint64_t slack)
 {
-	json_number(j, "count", w->count);
-	json_number(j, "bytes", w->bytes);
+	JSON_MEMBERS(j, w, count, bytes);
 	json_number(j, "slack_bytes", slack);
 }
 
@@ -57,20 +56,16 @@ static int histogram_compute(struct ask *a, void *answer)
 	return 0;
 }
 
-static int histogram_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void histogram_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_histogram *h = answer;
 
-	json_object(j, NULL);
 	json_text(j, "of", histogram_kinds[h->histogram.kind]);
 	ask_measuring_json(j, a->snapshot->model, &h->measuring);
-	json_number(j, "count", h->histogram.total.count);
-	json_number(j, "bytes", h->histogram.total.bytes);
+	JSON_MEMBERS(j, &h->histogram.total, count, bytes);
 	write_bins(j, &h->histogram);
 	if (h->histogram.kind == HISTOGRAM_SIZE)
 		write_sizes(j, &h->histogram, h->top);
-	json_end_object(j);
-	return 0;
 }
 
 static void histogram_drop(void *answer)
@@ -98,6 +93,6 @@ const struct question question_histogram = {
 			{ 0 } },
 	.size = sizeof(struct answer_histogram),
 	.compute = histogram_compute,
-	.write_json = histogram_json,
+	.write_members = histogram_json,
 	.release = histogram_drop,
 };

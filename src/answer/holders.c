@@ -15,8 +15,7 @@ static void write_range_holder(struct json *j, struct answer *a, const struct ra
 
 	json_object(j, NULL);
 	json_number(j, "backtrace_id", h->stack);
-	json_number(j, "bytes", h->weight.bytes);
-	json_number(j, "count", h->weight.count);
+	JSON_MEMBERS(j, &h->weight, bytes, count);
 	json_number(j, "slack_bytes", h->slack);
 	json_number(j, "address_min", h->low);
 	json_number(j, "address_max", h->high);
@@ -42,17 +41,15 @@ static int holders_compute(struct ask *a, void *answer)
 	return 0;
 }
 
-static int holders_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void holders_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_holders *h = answer;
 	const struct range_holders *all = &h->holders;
 	auto_release(snapshot_answer_release) struct answer names = { 0 };
 
 	snapshot_answer(a->snapshot, &names, h->view);
-	json_object(j, NULL);
 	json_number(j, "at_ns", h->at_ns);
-	json_number(j, "bytes", all->total.bytes);
-	json_number(j, "count", all->total.count);
+	JSON_MEMBERS(j, &all->total, bytes, count);
 	json_number(j, "total_count", all->count);
 	json_array(j, "stacks");
 	for (size_t i = h->skip; i < all->count && i - h->skip < h->most; i++) {
@@ -60,8 +57,6 @@ static int holders_json(struct ask *a, const void *answer, struct json *j, struc
 		sink_turn(out);
 	}
 	json_end_array(j);
-	json_end_object(j);
-	return 0;
 }
 
 static void holders_drop(void *answer)
@@ -83,6 +78,6 @@ const struct question question_holders = {
 	.prefetch = (const struct prefetch[]){ { 18, "skip=0&count=50" }, { 0 } },
 	.size = sizeof(struct answer_holders),
 	.compute = holders_compute,
-	.write_json = holders_json,
+	.write_members = holders_json,
 	.release = holders_drop,
 };

@@ -13,6 +13,8 @@
 #include "model/cache.h"
 #include "model/stats.h"
 
+#define JUDGED_ROWS 1000000u /* allocations, of which verdicts are made while loading */
+
 static bool is_recording(const struct kind_file *f, char ret_id[ID_SIZE])
 {
 	struct format_header h;
@@ -94,6 +96,10 @@ static int load_recording(struct snapshot *s, const struct loading *l, struct er
 	model_summary(s->model);
 	if (!s->model->derived)
 		stats_derive(s->model);
+	/* What grows takes longest of all; of a small recording nobody notices, and of one that
+	 * still grows it is soon another. */
+	if (!s->live && s->model->allocations.count >= JUDGED_ROWS)
+		snapshot_verdicts(s, false);
 	return 0;
 }
 

@@ -127,8 +127,7 @@ static void summarize_statistics(struct json *j, const struct snapshot *s)
 	const struct history_point *p = &h->last;
 
 	json_object(j, "jemalloc");
-	json_text(j, "version", h->version);
-	json_number(j, "snapshots", h->snapshots);
+	JSON_MEMBERS(j, h, version, snapshots);
 	for (unsigned i = 0; i < HISTORY_CURVE_COUNT; i++)
 		if (p->value[i] < STATS_NONE && i <= HISTORY_RESIDENT)
 			json_number(j, history_curves[i], p->value[i]);

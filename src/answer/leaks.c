@@ -26,7 +26,9 @@ static void filter_stacks(struct buf *out, const struct verdict *of)
 		buf_printf(out, "%s%u", i ? "," : "", of->stack_list[i]);
 }
 
-void leaks_filter(struct buf *out, const struct view *v, const struct verdict *of)
+/* What chooses a verdict's blocks that were not freed, as a filter; nothing where that is more than
+ * a filter should name. */
+static void leaks_filter(struct buf *out, const struct view *v, const struct verdict *of)
 {
 	const struct responsible *r = responsible_of_view(v);
 	struct responsible_frame f;
@@ -38,24 +40,17 @@ void leaks_filter(struct buf *out, const struct view *v, const struct verdict *o
 		filter_stacks(out, of);
 		return;
 	}
-	buf_text(out, "responsible = \"");
-	for (const char *p = locations_string(v->locations, name); *p; p++) {
-		if (*p == '"' || *p == '\\')
-			buf_char(out, '\\');
-		buf_char(out, *p);
-	}
-	buf_char(out, '"');
+	words_responsible(out, locations_string(v->locations, name));
 }
 
 void leaks_verdict(struct json *j, const struct view *v, const struct verdict *of)
 {
-	struct buf filter = { 0 };
+	auto_buf struct buf filter = { 0 };
 
 	verdict_json(j, of, model_runtime_ns(v->model));
 	leaks_filter(&filter, v, of);
 	if (filter.size)
 		json_text(j, "filter", filter.data);
-	buf_release(&filter);
 	json_number(j, "backtrace_id", of->stack);
 }
 
@@ -87,12 +82,7 @@ void leaks_write_sums(struct json *j, const struct verdicts *all)
 		json_number(j, verdict_rows[i].name, sum.bytes[i]);
 	json_end_object(j);
 	json_object(j, "small");
-	json_number(j, "functions", all->small.functions);
-	json_number(j, "stacks", all->small.stacks);
-	json_number(j, "bytes", all->small.bytes);
-	json_number(j, "count", all->small.count);
-	json_number(j, "late_bytes", all->small.late_bytes);
-	json_bool(j, "grows", all->small.grows);
+	JSON_MEMBERS(j, &all->small, functions, stacks, bytes, count, late_bytes, grows);
 	json_end_object(j);
 	json_object(j, "held");
 	json_number(j, "bytes", all->held_bytes);
@@ -154,11 +144,11 @@ static int leaks_compute(struct ask *a, void *answer)
 	ret->view = ask_view(a);
 	if (!ret->view)
 		return -EINVAL;
-	if (ret->view->bits || ret->view->responsible || o.held || o.all || o.by_stack) {
+	if (ret->view->bits || ret->view->responsible || o.all || o.by_stack) {
 		verdicts_init(&ret->own, ret->view, &o);
 		ret->all = &ret->own;
 	} else {
-		ret->all = snapshot_verdicts(a->snapshot);
+		ret->all = snapshot_verdicts(a->snapshot, o.held);
 	}
 	find_page(ret);
 	if (points)
@@ -170,41 +160,29 @@ static void write_spark(const struct answer_leaks *l, struct json *j, uint32_t c
 {
 	const struct sparks *s = &l->sparks;
 
-	json_array(j, "spark");
-	for (uint32_t i = 0; i < s->points; i++)
+	JSON_EACH(j, "spark", i, s->points)
 		json_signed(j, NULL, s->values[(size_t)curve * s->points + i]);
-	json_end_array(j);
 }
 
-static int leaks_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void leaks_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_leaks *l = answer;
 	const struct view *v = l->view;
-	struct answer written;
-	int error = 0;
+	auto_release(snapshot_answer_release) struct answer written = { 0 };
 
 	snapshot_answer(a->snapshot, &written, v);
-	json_object(j, NULL);
 	json_number(j, "work_end_ns", l->all->end_ns);
 	leaks_write_sums(j, l->all);
-	json_array(j, "verdicts");
-	for (uint32_t i = 0; i < l->page_count && !error; i++) {
+	JSON_ROWS_WHILE(j, "verdicts", i, i < l->page_count && !sink_turn(out)) {
 		const struct verdict *row = &l->all->rows[l->page[i]];
 
-		json_object(j, NULL);
 		leaks_verdict(j, v, row);
 		words_where(j, v, row->stack);
 		answer_backtrace(&written, j, "backtrace", row->stack, row->call);
 		if (l->sparks.points)
 			write_spark(l, j, i);
-		json_end_object(j);
-		error = sink_turn(out);
 	}
-	json_end_array(j);
 	json_number(j, "total_count", l->rows);
-	json_end_object(j);
-	snapshot_answer_release(&written);
-	return error;
 }
 
 static void leaks_drop(void *answer)
@@ -240,6 +218,6 @@ const struct question question_leaks = {
 	.prefetch = (const struct prefetch[]){ { 21, "spark=80&skip=0&count=60" }, { 0 } },
 	.size = sizeof(struct answer_leaks),
 	.compute = leaks_compute,
-	.write_json = leaks_json,
+	.write_members = leaks_json,
 	.release = leaks_drop,
 };

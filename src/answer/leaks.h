@@ -10,7 +10,7 @@ struct buf;
 struct answer_leaks {
 	const struct view *view;
 	const struct verdicts *all; /* the snapshot's, or `own` */
-	struct verdicts own;	    /* of what filters choose, or of more than those that matter */
+	struct verdicts own;	    /* of what filters choose, each stack, or what is too small */
 	unsigned class;		    /* VERDICTS: every one */
 	uint32_t skip, count;
 	bool held, everything, by_stack;
@@ -29,8 +29,5 @@ struct leaks_sum {
 };
 struct leaks_sum leaks_sum(const struct verdicts *all);
 void leaks_write_sums(struct json *j, const struct verdicts *all);
-/* What chooses a verdict's blocks that were not freed, as a filter; nothing where that is more than
- * a filter should name. */
-void leaks_filter(struct buf *out, const struct view *v, const struct verdict *of);
 /* All fields of a verdict but its stack's frames. */
 void leaks_verdict(struct json *j, const struct view *v, const struct verdict *of);

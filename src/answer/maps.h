@@ -8,8 +8,10 @@
 struct answer_maps {
 	struct map_filter only;
 	struct map_list *list;
-	uint32_t *rows, count;	     /* numbers of maps: a page of the list */
-	bool regions, usage_history; /* to be shown too */
+	uint32_t *rows, count;		     /* numbers of maps: a page of the list */
+	bool regions, usage_history, graphs; /* to be shown too */
+	uint32_t spark;			     /* figures of what was resident; 0: none */
+	uint64_t total_rss, total_peak_rss;
 };
 
 struct answer_timeline_maps {
@@ -33,6 +35,8 @@ int maps_choose(struct ask *a, struct map_filter *only, struct map_list **ret_li
 /* What only maps can be asked for. */
 #define PARAMS_MAP                                                                                 \
 	{ "id", PARAM_NUMBER, NULL, "only the map of this number" },                               \
+		{ "name", PARAM_TEXT, NULL, "this is a part of its name" },                        \
+		{ "holds", PARAM_TEXT, NULL, "this address is in it" },                            \
 		{ "peak_rss_min", PARAM_TEXT, NULL, "so much of it, or more, was resident" },      \
 		{ "peak_rss_max", PARAM_TEXT, NULL, "never more than this was" },                  \
 		PARAM_MAP_FLAG("readable", "may it be read?"),                                     \

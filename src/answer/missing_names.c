@@ -13,6 +13,7 @@
 #include "base/buf_text.h"
 #include "base/buf_type.h"
 #include "base/human.h"
+#include "base/order.h"
 #include "base/path.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
@@ -160,10 +161,7 @@ static void write_packages(const struct missing_names *n, const char *before, st
 
 static bool has_packages(const struct missing_names *n)
 {
-	for (size_t i = 0; i < n->matter; i++)
-		if (n->rows[i].package)
-			return true;
-	return false;
+	return ANY(i, n->matter, n->rows[i].package);
 }
 
 void missing_names_line(const struct missing_names *n, struct buf *out)
@@ -206,7 +204,7 @@ static void write_optional(struct json *j, const char *key, const char *text)
 		json_null(j, key);
 }
 
-static int missing_names_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void missing_names_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	static const char *const levels[] = {
 		[SYMBOLS_NONE] = "none",
@@ -217,15 +215,13 @@ static int missing_names_json(struct ask *a, const void *answer, struct json *j,
 	const struct missing_names *n = answer;
 	auto_buf struct buf packages = { 0 };
 
-	json_object(j, NULL);
 	JSON_ROWS(j, "modules", i, n->count) {
 		const struct missing_module *m = &n->rows[i];
 
 		json_text(j, "name", module_name(n, i));
 		json_text(j, "path", locations_module_path(n->locations, m->module));
 		json_text(j, "symbols", levels[locations_level(n->locations, m->module)]);
-		json_number(j, "stacks", m->stacks);
-		json_number(j, "bytes", m->bytes);
+		JSON_MEMBERS(j, m, stacks, bytes);
 		json_real(j, "share", m->share, 4);
 		json_bool(j, "matters", m->matters);
 		write_optional(j, "package", m->package);
@@ -237,8 +233,6 @@ static int missing_names_json(struct ask *a, const void *answer, struct json *j,
 	write_optional(j, "problem", n->problem);
 	json_text(j, "suggested", packages_debuginfod());
 	json_end_object(j);
-	json_end_object(j);
-	return 0;
 }
 
 static void missing_names_drop(void *answer)
@@ -253,6 +247,6 @@ const struct question question_missing_names = {
 	.prefetch = (const struct prefetch[]){ { 21, "" }, { 0 } },
 	.size = sizeof(struct missing_names),
 	.compute = missing_names_compute,
-	.write_json = missing_names_json,
+	.write_members = missing_names_json,
 	.release = missing_names_drop,
 };

@@ -17,8 +17,7 @@
 #include "query/responsible.h"
 
 #define VERDICTS_SHOWN 5
-#define JUDGED_ROWS 10000000u /* of more, sentences do not speak of growth unless they have to */
-#define CACHED_STACKS 1000    /* of each kind; more are not kept */
+#define CACHED_STACKS 1000 /* of each kind; more are not kept */
 
 static void write_info(struct json *j, const struct model *m, const char *key, const char *info)
 {
@@ -40,8 +39,7 @@ static void write_program(struct json *j, const struct snapshot *s)
 	const char *words = model_info(m, "cmdline");
 	size_t size = model_info_size(m, "cmdline");
 
-	json_text(j, "id", s->id);
-	json_text(j, "name", s->name);
+	JSON_MEMBERS(j, s, id, name);
 	json_text(j, "state", s->live ? "live" : "ready");
 	json_number(j, "version", s->version);
 	write_info(j, m, "executable", "executable");
@@ -164,7 +162,7 @@ static struct overview_row *group_rows(enum stack_order order, const struct stac
 static void fill_part(struct overview_part *part, enum stack_order order, struct stack_sums *sums,
 		      const struct responsible *r, uint32_t top)
 {
-	struct overview_row *rows;
+	auto_free struct overview_row *rows = NULL;
 
 	for (uint32_t i = 0; i < sums->count; i++) {
 		struct weight w = weight_of(&sums->rows[i], order);
@@ -181,7 +179,6 @@ static void fill_part(struct overview_part *part, enum stack_order order, struct
 		qsort_r(rows, part->functions, sizeof(*rows), compare_rows, &order);
 	for (uint32_t i = 0; i < part->count; i++)
 		part->rows[i] = rows[i];
-	free(rows);
 }
 
 /* What the whole recording says of itself is more than its single stacks. */
@@ -197,38 +194,28 @@ static void take_totals(struct answer_overview *ret, const struct totals *t)
 	ret->stacks = ret->counts.stacks;
 }
 
-static void find_verdicts(struct ask *a, struct answer_overview *ret)
+/* Sentences speak of what was freed at exit, too. */
+static void find_verdicts(struct ask *a, struct answer_overview *ret, bool shown, bool said)
 {
 	const struct view *v = ret->view;
 
-	if (v->bits || v->responsible) {
-		verdicts_init(&ret->own, v, NULL);
-		ret->verdicts = &ret->own;
-	} else {
-		ret->verdicts = snapshot_verdicts(a->snapshot);
-	}
-}
-
-static void find_sentences(struct ask *a, struct answer_overview *ret)
-{
-	static const char *const words[] = { "auto", "all", "quick" };
-	const struct verdict_options held = { .held = true };
-	unsigned wanted = ask_choice(a, "sentences", words, 3);
-
-	ret->says = wanted < 3;
-	if (!ret->says)
+	if (!v->bits && !v->responsible) {
+		ret->verdicts = shown ? snapshot_verdicts(a->snapshot, false) : NULL;
+		ret->held = said ? snapshot_verdicts(a->snapshot, true) : NULL;
 		return;
-	ret->judged =
-		wanted == 1 || (!wanted && ret->view->model->allocations.count <= JUDGED_ROWS);
-	/* They speak of what was freed at exit, too. */
-	if (ret->judged)
-		verdicts_init(&ret->held, ret->view, &held);
-	sentences_of_view(&ret->sentences, a->snapshot, ret->view, ret->judged ? &ret->held : NULL,
-			  &ret->memory);
+	}
+	if (said)
+		verdicts_init_both(&ret->own[0], &ret->own[1], v);
+	else if (shown)
+		verdicts_init(&ret->own[0], v, NULL);
+	ret->verdicts = shown ? &ret->own[0] : NULL;
+	ret->held = said ? &ret->own[1] : NULL;
 }
 
 static int overview_compute(struct ask *a, void *answer)
 {
+	static const char *const says[] = { "all", "quick", "none" };
+	unsigned wanted = ask_choice(a, "sentences", says, 3);
 	struct answer_overview *ret = answer;
 	const struct view *v = ask_view(a);
 	const struct responsible *r;
@@ -254,29 +241,27 @@ static int overview_compute(struct ask *a, void *answer)
 	if (!v->bits)
 		take_totals(ret, &v->model->totals);
 	process_memory_init(&ret->memory, v);
-	if (ask_bool(a, "verdicts"))
-		find_verdicts(a, ret);
-	find_sentences(a, ret);
+	find_verdicts(a, ret, ask_bool(a, "verdicts"), wanted == 0);
+	ret->says = wanted < 2;
+	if (ret->says)
+		sentences_of_view(&ret->sentences, a->snapshot, v, ret->held, &ret->memory);
 	return 0;
 }
 
 static void write_filter(struct json *j, const struct view *v)
 {
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 
 	filter_print(v->filter, &text);
 	json_object(j, "filter");
 	json_text(j, "expression", text.data);
-	json_number(j, "count", v->count);
-	json_number(j, "bytes", v->bytes);
+	JSON_MEMBERS(j, v, count, bytes);
 	json_end_object(j);
-	buf_release(&text);
 }
 
 static void write_weight(struct json *j, const struct weight *w)
 {
-	json_number(j, "bytes", w->bytes);
-	json_number(j, "count", w->count);
+	JSON_MEMBERS(j, w, bytes, count);
 }
 
 static void write_totals(struct json *j, const struct answer_overview *o)
@@ -286,8 +271,7 @@ static void write_totals(struct json *j, const struct answer_overview *o)
 
 	json_number(j, "events", t->events);
 	json_number(j, "allocations", o->parts[BY_COUNT].all.count);
-	json_number(j, "deallocations", t->deallocations);
-	json_number(j, "reallocations", t->reallocations);
+	JSON_MEMBERS(j, t, deallocations, reallocations);
 	json_number(j, "allocated_bytes", o->parts[BY_COUNT].all.bytes);
 	json_number(j, "temporary", o->temporary);
 	json_number(j, "temporary_bytes", o->parts[BY_TEMPORARY].all.bytes);
@@ -310,16 +294,12 @@ static void write_totals(struct json *j, const struct answer_overview *o)
 
 static void write_verdicts(struct json *j, const struct view *v, const struct verdicts *all)
 {
-	json_array(j, "verdicts");
-	for (uint32_t i = 0; i < all->count && i < VERDICTS_SHOWN; i++) {
+	JSON_ROWS_WHILE(j, "verdicts", i, i < all->count && i < VERDICTS_SHOWN) {
 		const struct verdict *row = &all->rows[i];
 
-		json_object(j, NULL);
 		leaks_verdict(j, v, row);
 		words_where(j, v, row->stack);
-		json_end_object(j);
 	}
-	json_end_array(j);
 	leaks_write_sums(j, all);
 }
 
@@ -342,21 +322,17 @@ static void write_top(struct ask *a, struct json *j, const struct answer_overvie
 	for (size_t p = 0; p < sizeof(parts) / sizeof(*parts); p++) {
 		const struct overview_part *part = &o->parts[parts[p].order];
 
-		json_array(j, parts[p].name);
-		for (uint32_t i = 0; i < part->count; i++) {
+		JSON_ROWS(j, parts[p].name, i, part->count) {
 			const struct overview_row *s = &part->rows[i];
 
-			json_object(j, NULL);
 			words_where(j, v, s->stack);
 			json_number(j, "backtrace_id", answer_stack(v->model, s->stack));
 			write_weight(j, &s->weight);
 			json_number(j, "stacks", s->stacks);
 			if (o->backtraces)
 				answer_backtrace(&names, j, "backtrace", s->stack, s->call);
-			json_end_object(j);
 			sink_turn(out);
 		}
-		json_end_array(j);
 	}
 	json_end_object(j);
 	if (o->backtraces)
@@ -372,7 +348,7 @@ static void write_modules(struct json *j, const struct snapshot *s)
 		[SYMBOLS_LINES] = "lines",
 	};
 	const struct tables *t = &s->model->tables;
-	uint64_t *used = xcalloc(t->module_count + 1, sizeof(*used));
+	auto_free uint64_t *used = xcalloc(t->module_count + 1, sizeof(*used));
 
 	for (uint32_t i = 1; i < locations_count(s->locations); i++) {
 		const struct location *p = locations_at(s->locations, i);
@@ -394,14 +370,12 @@ static void write_modules(struct json *j, const struct snapshot *s)
 		json_end_object(j);
 	}
 	json_end_array(j);
-	free(used);
 }
 
-static int overview_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void overview_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_overview *o = answer;
 
-	json_object(j, NULL);
 	write_program(j, a->snapshot);
 	if (o->view->bits)
 		write_filter(j, o->view);
@@ -409,7 +383,7 @@ static int overview_json(struct ask *a, const void *answer, struct json *j, stru
 	sentences_memory_json(j, o->view->model, &o->memory);
 	if (o->says) {
 		sentences_json(j, o->view, &o->sentences);
-		json_bool(j, "growth_judged", o->judged);
+		json_bool(j, "growth_judged", o->held != NULL);
 	}
 	if (o->verdicts)
 		write_verdicts(j, o->view, o->verdicts);
@@ -417,8 +391,6 @@ static int overview_json(struct ask *a, const void *answer, struct json *j, stru
 	write_modules(j, a->snapshot);
 	words_markers(j, o->view->model);
 	snapshot_warnings(a->snapshot, j);
-	json_end_object(j);
-	return 0;
 }
 
 static void overview_drop(void *answer)
@@ -427,18 +399,17 @@ static void overview_drop(void *answer)
 
 	for (unsigned i = 0; i < STACK_ORDERS; i++)
 		free(o->parts[i].rows);
-	verdicts_release(&o->own);
-	verdicts_release(&o->held);
+	verdicts_release(&o->own[0]);
+	verdicts_release(&o->own[1]);
 	sentences_release(&o->sentences);
 }
 
 /* Verdicts look at every curve of what was kept: seconds where all else takes none. */
 static const struct param_row params[] = {
 	{ "verdicts", PARAM_BOOL, "true", "with verdicts on what was not freed" },
-	{ "sentences", PARAM_CHOICE, "auto",
-	  "what is to be known first; auto: without growth, which takes longest, where there are "
-	  "very many allocations, quick: always without",
-	  .values = "auto|all|quick|none" },
+	{ "sentences", PARAM_CHOICE, "all",
+	  "what is to be known first; quick: without growth, which takes longest",
+	  .values = "all|quick|none" },
 	{ "by", PARAM_CHOICE, "responsible", "what makes a row", .values = "responsible|stack",
 	  .letter = 'b' },
 	{ "top", PARAM_COUNT, "5", "rows of each kind", .letter = 'n' },
@@ -458,6 +429,6 @@ const struct question question_overview = {
 					       { 0 } },
 	.size = sizeof(struct answer_overview),
 	.compute = overview_compute,
-	.write_json = overview_json,
+	.write_members = overview_json,
 	.release = overview_drop,
 };

@@ -27,12 +27,11 @@ struct answer_overview {
 	uint32_t stacks;		 /* of the view */
 	uint64_t temporary;		 /* also what was removed from the recording */
 	const struct verdicts *verdicts; /* NULL: not asked for */
-	struct verdicts own;		 /* of a part */
-	struct verdicts held;		 /* for sentences: also of what was freed at exit */
-	struct process_memory memory;	 /* of the whole process, whatever is asked */
+	const struct verdicts *held;  /* for sentences on growth: also of what was freed at exit */
+	struct verdicts own[2];	      /* both, of a part */
+	struct process_memory memory; /* of the whole process, whatever is asked */
 	struct sentences sentences;
-	bool says;   /* sentences were asked for */
-	bool judged; /* they speak of growth */
+	bool says; /* sentences were asked for */
 	bool backtraces, by_stack;
 };
 

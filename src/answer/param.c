@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/buf_text.h"
 #include "base/nearest.h"
+#include "base/order.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "query/value.h"
@@ -154,10 +155,7 @@ bool param_is_word(const char *words, const char *word)
 
 const struct param_row *param_row_find(const struct param_row *rows, const char *name)
 {
-	for (; rows && rows->name; rows++)
-		if (!strcmp(rows->name, name))
-			return rows;
-	return NULL;
+	return rows ? FIND_ROW(row, rows, !strcmp(row->name, name)) : NULL;
 }
 
 static int check_value(enum filter_arg type, const char *text, uint64_t max, struct err *err)
@@ -214,10 +212,8 @@ static int wrong_choice(const struct param_row *row, const char *value, struct e
 		at += n;
 	}
 	param_words(&all, row->values);
-	err_set(err, -EINVAL, "'%.40s' is none of %s%s%s%s", value, all.data,
-		nearest_found(&near) ? "; did you mean '" : "",
-		nearest_found(&near) ? near.best : "", nearest_found(&near) ? "'?" : "");
-	return -EINVAL;
+	return err_set(err, -EINVAL, "'%.40s' is none of %s%s", value, all.data,
+		       nearest_hint(&near, ""));
 }
 
 int param_check(const struct param_row *row, const char *value, struct err *err)

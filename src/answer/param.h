@@ -44,6 +44,7 @@ struct param_row {
 struct param {
 	char *name, *value;
 	const struct param_row *row; /* NULL: a filter */
+	bool script;		     /* of which the value is to be known first: ask_script() */
 };
 
 struct params {

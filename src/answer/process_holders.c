@@ -9,7 +9,6 @@
 #include "base/order.h"
 #include "base/path.h"
 #include "base/xalloc.h"
-#include "model/stats.h"
 #include "query/responsible.h"
 #include "query/weigh.h"
 
@@ -46,20 +45,16 @@ static struct process_holder *holder_of(struct process_holders *h, const struct 
 	}
 	name = strings_add(&h->strings, text->data);
 	key = (uint64_t)name << 32 | module;
-	if (!map_get(&h->row_of, key, &row)) {
-		row = h->count;
-		map_set(&h->row_of, key, row);
-		h->rows = xgrow(h->rows, h->count++, &h->room, sizeof(*h->rows));
-		h->rows[row] =
+	if (map_number(&h->row_of, key, &row))
+		*xpush(h->rows, h->count, h->room) =
 			(struct process_holder){ .name = name, .module = module, .last = SIZE_MAX };
-	}
 	return &h->rows[row];
 }
 
 void process_holders_add(struct process_holders *h, const struct view *v,
 			 const struct measuring *how, size_t member)
 {
-	struct stack_weights weights;
+	auto_release(stack_weights_release) struct stack_weights weights = { 0 };
 	auto_buf struct buf text = { 0 };
 
 	weigh_stacks(&weights, v, how, false);
@@ -83,7 +78,6 @@ void process_holders_add(struct process_holders *h, const struct view *v,
 		h->total.bytes += w->bytes;
 		h->total.count += w->count;
 	}
-	stack_weights_release(&weights);
 }
 
 ORDER_WITH(by_bytes, struct process_holder, struct strings,

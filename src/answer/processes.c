@@ -98,7 +98,7 @@ static void order_rows(struct answer_processes *ret)
 	struct process *walked = xcalloc((size_t)n + 1, sizeof(*walked));
 	uint32_t *first = xcalloc((size_t)n + 1, sizeof(*first)),
 		 *next = xcalloc(n + 1, sizeof(*next));
-	uint32_t *to = xcalloc((size_t)n + 1, sizeof(*to));
+	auto_free uint32_t *to = xcalloc((size_t)n + 1, sizeof(*to));
 
 	/* Lists of children, plus one, those that started last in first: so the first is in front.
 	 */
@@ -132,7 +132,6 @@ static void order_rows(struct answer_processes *ret)
 	free(ret->rows);
 	free(first);
 	free(next);
-	free(to);
 	ret->rows = walked;
 }
 
@@ -284,24 +283,14 @@ static void process_json(struct json *j, const struct answer_processes *all,
 	json_text(j, "id", f->members[p->member].id);
 	json_text(j, "parent_id",
 		  p->parent != PROCESS_NONE ? f->members[all->rows[p->parent].member].id : NULL);
-	json_number(j, "depth", p->depth);
-	json_text(j, "origin", p->origin);
-	json_bool(j, "became", p->became);
-	json_number(j, "pid", p->pid);
-	json_number(j, "parent_pid", p->parent_pid);
-	json_text(j, "executable", p->executable);
-	json_text(j, "command", p->command);
-	json_text(j, "title", p->title);
-	json_text(j, "end_reason", p->end_reason);
+	JSON_MEMBERS(j, p, depth, origin, became, pid, parent_pid, executable, command, title,
+		     end_reason);
 	number_or_null(j, "exit_status", p->exit_status);
 	number_or_null(j, "exit_signal", p->exit_signal);
 	json_bool(j, "running", p->running);
 	json_real(j, "start", (double)p->start_ns / 1e9, 6);
 	json_number(j, "runtime_ns", p->runtime_ns);
-	json_number(j, "events", p->totals.events);
-	json_number(j, "allocations", p->totals.allocations);
-	json_number(j, "allocated_bytes", p->totals.allocated_bytes);
-	json_number(j, "peak_bytes", p->totals.peak_bytes);
+	JSON_MEMBERS(j, &p->totals, events, allocations, allocated_bytes, peak_bytes);
 	json_number(j, "leaked_bytes", p->totals.live_bytes);
 	json_number(j, "leaked_count", p->totals.live_count);
 	json_number(j, "inherited_bytes", p->inherited_bytes);
@@ -313,17 +302,8 @@ static void process_json(struct json *j, const struct answer_processes *all,
 static void sums_json(struct json *j, const struct process_sums *s)
 {
 	json_object(j, "total");
-	json_number(j, "recordings", s->recordings);
-	json_number(j, "processes", s->processes);
-	json_number(j, "running", s->running);
-	json_number(j, "events", s->events);
-	json_number(j, "allocations", s->allocations);
-	json_number(j, "allocated_bytes", s->allocated_bytes);
-	json_number(j, "peak_bytes", s->peak_bytes);
-	json_number(j, "together_bytes", s->together_bytes);
-	json_number(j, "peak_rss", s->peak_rss);
-	json_number(j, "leaked_bytes", s->leaked_bytes);
-	json_number(j, "leaked_count", s->leaked_count);
+	JSON_MEMBERS(j, s, recordings, processes, running, events, allocations, allocated_bytes,
+		     peak_bytes, together_bytes, peak_rss, leaked_bytes, leaked_count);
 	json_real(j, "start", (double)s->start_ns / 1e9, 6);
 	json_number(j, "runtime_ns", s->end_ns - s->start_ns);
 	json_end_object(j);
@@ -335,16 +315,14 @@ static void holders_json(struct json *j, const struct answer_processes *p, const
 
 	json_object(j, "held");
 	json_text(j, "measure", measure_rows[p->measure].name);
-	json_number(j, "bytes", h->total.bytes);
-	json_number(j, "count", h->total.count);
+	JSON_MEMBERS(j, &h->total, bytes, count);
 	json_number(j, "total_count", h->count);
 	JSON_ROWS(j, "holders", i, MIN(h->count, p->top)) {
 		const struct process_holder *row = &h->rows[i];
 
 		json_text(j, "function", strings_at(&h->strings, row->name));
 		json_text(j, "module", strings_at(&h->strings, row->module));
-		json_number(j, "bytes", row->weight.bytes);
-		json_number(j, "count", row->weight.count);
+		JSON_MEMBERS(j, &row->weight, bytes, count);
 		json_number(j, "processes", row->processes);
 		json_text(j, "most_in", f->members[row->most].id);
 		json_number(j, "most_bytes", row->most_bytes);
@@ -352,12 +330,11 @@ static void holders_json(struct json *j, const struct answer_processes *p, const
 	json_end_object(j);
 }
 
-static int processes_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void processes_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_processes *p = answer;
 	const struct folder *f = a->snapshot->folder;
 
-	json_object(j, NULL);
 	sums_json(j, &p->sums);
 	JSON_EACH(j, "recordings", i, p->count) {
 		if (p->rows[i].shown)
@@ -367,8 +344,6 @@ static int processes_json(struct ask *a, const void *answer, struct json *j, str
 	json_number(j, "failed", p->failed);
 	if (p->top)
 		holders_json(j, p, f);
-	json_end_object(j);
-	return 0;
 }
 
 static void processes_drop(void *answer)
@@ -403,6 +378,6 @@ const struct question question_processes = {
 	.filters = true,
 	.size = sizeof(struct answer_processes),
 	.compute = processes_compute,
-	.write_json = processes_json,
+	.write_members = processes_json,
 	.release = processes_drop,
 };

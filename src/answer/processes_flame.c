@@ -69,23 +69,20 @@ static int processes_flame_compute(struct ask *a, void *answer)
 	return 0;
 }
 
-static int processes_flame_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void processes_flame_json(struct ask *a, const void *answer, struct json *j,
+				 struct sink *out)
 {
 	const struct answer_processes_flame *f = answer;
 	const struct flame_layout_node *root = &f->layout.nodes[0];
 
-	json_object(j, NULL);
 	json_text(j, "measure", ask_text(a, "measure"));
 	json_text(j, "weight", f->options.by_count ? "count" : "bytes");
 	json_text(j, "direction", f->options.bottom_up ? "up" : "down");
 	json_text(j, "by", tree_keys[f->options.key]);
 	json_object(j, "total");
-	json_number(j, "bytes", root->total[0].bytes);
-	json_number(j, "count", root->total[0].count);
+	JSON_MEMBERS(j, &root->total[0], bytes, count);
 	json_end_object(j);
 	flame_layout_json(j, &f->layout, false, out);
-	json_end_object(j);
-	return 0;
 }
 
 static void processes_flame_drop(void *answer)
@@ -116,6 +113,6 @@ const struct question question_processes_flame = {
 	.filters = true,
 	.size = sizeof(struct answer_processes_flame),
 	.compute = processes_flame_compute,
-	.write_json = processes_flame_json,
+	.write_members = processes_flame_json,
 	.release = processes_flame_drop,
 };

@@ -6,7 +6,7 @@
  * Every door is made from these rows: the server's paths and /api, `memoir <command> --json` with
  * its options, scripts, completion, docs/http-api.md.  A door adds what it shows differently: the
  * command line a table in text, the page a view.  compute() fills a plain struct of `size` bytes,
- * which is zeroed before and which every door reads; write_json() writes it.
+ * which is zeroed before and which every door reads; write_members() writes it as JSON.
  *
  * Any thread may ask anything at any time: what an answer keeps for the next one is in the
  * snapshot, behind its locks. */
@@ -29,13 +29,14 @@ struct question {
 	const char *name; /* "histogram": /data/{id}/histogram, question_histogram, a script's
 			     function */
 	/* Over HTTP, where <name> is something else there; NULL: <name>.  Behind /data/{id}/, or
-	 * /dumps/{id}/ for kind "heap", /folders/{id}/ for "processes"; a {word} in it is the
-	 * parameter of that name. */
+	 * /dumps/{id}/ for kind "heap", /folders/{id}/ for "processes", /fleets/{id}/ for
+	 * "fleet"; a {word} in it is the parameter of that name. */
 	const char *path;
 	const char *help;		/* one line */
 	const char *kind;		/* of file that it is about; NULL: a recording */
 	const struct param_row *params; /* ends with a row without a name; may be NULL */
 	bool filters;			/* takes filter rows and expressions */
+	bool fleets;			/* can be asked of a fleet, too (kind_fleet.h) */
 	bool checks; /* an expression that cannot be read is no fault: see ask.checked */
 	/* Is the answer so long that it is not kept, but written while it is read?  NULL: no. */
 	bool (*is_long)(const struct ask *a);
@@ -47,8 +48,10 @@ struct question {
 	/* 0, or -errno; after ask_fail() where somebody can do something about it.  NULL: all that
 	 * is written is in the snapshot. */
 	int (*compute)(struct ask *a, void *answer);
-	/* Writes one value, calling sink_turn(out) now and then where it is long: 0 or -errno. */
-	int (*write_json)(struct ask *a, const void *answer, struct json *j, struct sink *out);
+	/* The members of the object that the answer is, or the values of the array, calling
+	 * sink_turn(out) now and then where it is long. */
+	bool is_array;
+	void (*write_members)(struct ask *a, const void *answer, struct json *j, struct sink *out);
 	void (*release)(
 		void *answer); /* also of what compute() gave up on; NULL: nothing to free */
 };
@@ -57,5 +60,9 @@ extern const struct question *const questions[]; /* NULL at the end */
 
 /* By name, or NULL. */
 const struct question *question_find(const char *name);
+/* Computes what compute() does, and makes sure that it could: 0, or -errno. */
+int question_compute(const struct question *q, struct ask *a, void *answer);
+/* Writes what was computed as JSON: 0, or out->error. */
+int question_write(const struct question *q, struct ask *a, const void *answer, struct sink *out);
 /* Computes and writes: 0, or -errno. */
 int question_answer(const struct question *q, struct ask *a, struct sink *out);

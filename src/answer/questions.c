@@ -25,19 +25,35 @@ const struct question *question_find(const char *name)
 	return NULL;
 }
 
+int question_compute(const struct question *q, struct ask *a, void *answer)
+{
+	int error;
+
+	if (a->snapshot && a->snapshot->fleet && !q->fleets)
+		return ask_fail(a, 400, NULL, "'%s' cannot be asked of a fleet", q->name);
+	error = q->compute ? q->compute(a, answer) : 0;
+	return error ? error : ask_check_source(a, a->held);
+}
+
+int question_write(const struct question *q, struct ask *a, const void *answer, struct sink *out)
+{
+	struct json j = { .out = &out->buf, .compact = true };
+
+	(q->is_array ? json_array : json_object)(&j, NULL);
+	q->write_members(a, answer, &j, out);
+	(q->is_array ? json_end_array : json_end_object)(&j);
+	return out->error;
+}
+
 int question_answer(const struct question *q, struct ask *a, struct sink *out)
 {
 	auto_free void *answer = xcalloc(1, q->size);
 	int error = q->check ? q->check(a) : 0;
-	struct json j;
 
-	if (!error && q->compute)
-		error = q->compute(a, answer);
-	if (!error) {
-		json_init(&j, &out->buf);
-		j.compact = true;
-		error = q->write_json(a, answer, &j, out);
-	}
+	if (!error)
+		error = question_compute(q, a, answer);
+	if (!error)
+		error = question_write(q, a, answer, out);
 	if (q->release)
 		q->release(answer);
 	return error;

@@ -33,28 +33,23 @@ static int regions_compute(struct ask *a, void *answer)
 	return 0;
 }
 
-static int regions_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void regions_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_regions *r = answer;
-	int error = 0;
 
-	json_object(j, NULL);
 	json_number(j, "main_heap_start", r->heap.start);
 	json_number(j, "main_heap_end", r->heap.end);
 	words_address(j, "main_heap_start_s", r->heap.start);
 	words_address(j, "main_heap_end_s", r->heap.end);
 	json_number(j, "total_count", r->areas.count);
 	json_array(j, "regions");
-	for (size_t i = 0; i < r->areas.count && !error; i++) {
+	for (size_t i = 0; i < r->areas.count && !sink_turn(out); i++) {
 		json_array(j, NULL);
 		json_number(j, NULL, r->areas.rows[i].start);
 		json_number(j, NULL, r->areas.rows[i].end);
 		json_end_array(j);
-		error = sink_turn(out);
 	}
 	json_end_array(j);
-	json_end_object(j);
-	return error;
 }
 
 static void regions_drop(void *answer)
@@ -75,6 +70,6 @@ const struct question question_regions = {
 	.is_long = regions_are_many,
 	.size = sizeof(struct answer_regions),
 	.compute = regions_compute,
-	.write_json = regions_json,
+	.write_members = regions_json,
 	.release = regions_drop,
 };

@@ -26,7 +26,7 @@ void sentence_filters(const struct view *v, const struct sentence *s,
 		      void (*tell)(void *context, const char *name, const char *value),
 		      void *context)
 {
-	struct buf filter = { 0 }, frames = { 0 };
+	auto_buf struct buf filter = { 0 }, frames = { 0 };
 	char *own;
 
 	if (v->filter && !filter_is_empty(v->filter))
@@ -42,8 +42,6 @@ void sentence_filters(const struct view *v, const struct sentence *s,
 		tell(context, "hide", frames.data);
 	if (*own)
 		tell(context, "own", own);
-	buf_release(&filter);
-	buf_release(&frames);
 }
 
 static void write_parts(struct json *j, const struct sentence *s)
@@ -54,19 +52,15 @@ static void write_parts(struct json *j, const struct sentence *s)
 		[PART_THREAD] = "thread",
 	};
 
-	json_array(j, "parts");
-	for (size_t i = 0; i < s->part_total; i++) {
+	JSON_ROWS(j, "parts", i, s->part_total) {
 		const struct sentence_part *p = &s->parts[i];
 
-		json_object(j, NULL);
 		json_text(j, "text", p->text);
 		if (p->kind == PART_FUNCTION)
 			json_bool(j, "function", true);
 		else if (p->kind < sizeof(keys) / sizeof(*keys) && keys[p->kind])
 			json_number(j, keys[p->kind], p->value);
-		json_end_object(j);
 	}
-	json_end_array(j);
 }
 
 static void write_filter(void *context, const char *name, const char *value)
@@ -77,7 +71,7 @@ static void write_filter(void *context, const char *name, const char *value)
 static void write_evidence(struct json *j, const struct view *v, const struct sentence *s)
 {
 	const struct sentence_rule *rule = &sentence_rules[s->kind];
-	struct params given = { 0 };
+	auto_release(params_release) struct params given = { 0 };
 	struct err err;
 
 	params_decode_query(&given, rule->parameters, &err);
@@ -91,7 +85,6 @@ static void write_evidence(struct json *j, const struct view *v, const struct se
 	json_text(j, "view", rule->view);
 	json_text(j, "term", s->term);
 	json_end_object(j);
-	params_release(&given);
 }
 
 /* What is 0 says nothing. */
@@ -136,10 +129,8 @@ static void write_sentence(struct json *j, const struct view *v, const struct se
 
 void sentences_json(struct json *j, const struct view *v, const struct sentences *all)
 {
-	json_array(j, "sentences");
-	for (uint32_t i = 0; i < all->count; i++)
+	JSON_EACH(j, "sentences", i, all->count)
 		write_sentence(j, v, &all->rows[i]);
-	json_end_array(j);
 }
 
 void sentences_memory_json(struct json *j, const struct model *m, const struct process_memory *p)

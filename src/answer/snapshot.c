@@ -8,11 +8,14 @@
 
 #include "base/buf_text.h"
 #include "base/buf_type.h"
+#include "base/hold_lock.h"
 #include "base/human.h"
 #include "base/path.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
+#include "model/successor.h"
 #include "query/answer.h"
+#include "query/verdict_cache.h"
 
 void snapshot_id(char ret_id[ID_SIZE], const uint8_t id[16])
 {
@@ -53,6 +56,7 @@ struct snapshot *snapshot_drop(struct snapshot *s)
 	free(s->location_counts);
 	free(s->call_counts);
 	verdicts_release(&s->verdicts);
+	verdicts_release(&s->held_verdicts);
 	free(s->name);
 	free(s);
 	return NULL;
@@ -61,13 +65,12 @@ struct snapshot *snapshot_drop(struct snapshot *s)
 void snapshot_answer(struct snapshot *s, struct answer *a, const struct view *v)
 {
 	answer_init(a, v);
-	pthread_mutex_lock(&s->lock);
+	hold_lock(&s->lock);
 	if (!s->location_counts) {
 		answer_count(a);
 		s->location_counts = a->location_counts;
 		s->call_counts = a->call_counts;
 	}
-	pthread_mutex_unlock(&s->lock);
 	a->location_counts = s->location_counts;
 	a->call_counts = s->call_counts;
 }
@@ -78,20 +81,19 @@ void snapshot_answer_release(struct answer *a)
 	answer_release(a);
 }
 
-const struct verdicts *snapshot_verdicts(struct snapshot *s)
+const struct verdicts *snapshot_verdicts(struct snapshot *s, bool held)
 {
 	struct held_view *all;
 	struct err err;
 
-	pthread_mutex_lock(&s->judging);
+	hold_lock(&s->judging);
 	if (!s->judged) {
 		all = views_take(&s->views, s->model, s->locations, NULL, &err);
-		verdicts_init(&s->verdicts, all->view, NULL);
+		verdict_cache_both(&s->verdicts, &s->held_verdicts, all->view);
 		views_give(&s->views, all);
 		s->judged = true;
 	}
-	pthread_mutex_unlock(&s->judging);
-	return &s->verdicts;
+	return held ? &s->held_verdicts : &s->verdicts;
 }
 
 void snapshot_prepare(struct snapshot *s)
@@ -219,12 +221,26 @@ static void warn_stacks(struct snapshot *s, struct json *j, struct buf *text)
 	}
 }
 
+/* Who starts a script, or a program behind env, means what comes after it. */
+static void warn_successor(struct snapshot *s, struct json *j, struct buf *text)
+{
+	struct successor successor;
+
+	if (!successor_find(s->model, &successor))
+		return;
+	buf_printf(text, "The process went on as %s: that program's memory is in %s.",
+		   successor.executable, path_base(successor.path));
+	warn(j, "went_on", text);
+	successor_release(&successor);
+}
+
 void snapshot_warnings(struct snapshot *s, struct json *j)
 {
 	auto_buf struct buf text = { 0 };
 
 	json_array(j, "warnings");
 	if (s->model) {
+		warn_successor(s, j, &text);
 		warn_loss(s, j, &text);
 		warn_removed(s, j, &text);
 		warn_symbols(s, j, &text);

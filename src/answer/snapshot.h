@@ -25,6 +25,7 @@ struct history;
 struct loaded_dump;
 struct tally;
 struct kind;
+struct opened_fleet;
 
 struct snapshot {
 	_Atomic unsigned refs;
@@ -45,6 +46,7 @@ struct snapshot {
 	struct history *statistics; /* of files of jemalloc's statistics */
 	struct loaded_dump *heap;   /* of heap profiles */
 	struct folder *folder;	    /* of folders of recordings */
+	struct opened_fleet *fleet; /* of fleets (kind_fleet.h), whose model is an empty one */
 	/* Of other files than recordings: frees what it is made of; adds rows of "warnings".  May
 	 * be NULL. */
 	void (*release)(struct snapshot *s);
@@ -53,7 +55,7 @@ struct snapshot {
 	pthread_mutex_t lock; /* of the next two */
 	uint64_t *location_counts, *call_counts;
 	pthread_mutex_t judging; /* of the next two: it takes longest of all */
-	struct verdicts verdicts;
+	struct verdicts verdicts, held_verdicts;
 	bool judged;
 };
 
@@ -68,8 +70,8 @@ struct snapshot *snapshot_drop(struct snapshot *s);
 void snapshot_answer(struct snapshot *s, struct answer *a, const struct view *v);
 void snapshot_answer_release(struct answer *a);
 
-/* Those on everything, found out once. */
-const struct verdicts *snapshot_verdicts(struct snapshot *s);
+/* Those on everything, found out once; `held`: also of what was freed at exit. */
+const struct verdicts *snapshot_verdicts(struct snapshot *s, bool held);
 /* Computes what the first requests need, before they come. */
 void snapshot_prepare(struct snapshot *s);
 

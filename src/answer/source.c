@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "answer/sources.h"
-#include "base/buf_text.h"
 #include "base/buf_type.h"
 #include "base/read_file.h"
 #include "base/xalloc.h"
@@ -95,21 +94,17 @@ static void write_lines(struct json *j, const struct source_lines *l)
 	}
 }
 
-static int source_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void source_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_source *s = answer;
 
-	json_object(j, NULL);
 	json_text(j, "file", s->file);
 	ask_measuring_json(j, a->snapshot->model, &s->measuring);
 	sources_weights_json(j, &s->all);
 	json_bool(j, "on_disk", s->there);
-	json_text(j, "hidden", s->hidden);
-	json_bool(j, "newer", s->newer);
+	JSON_MEMBERS(j, s, hidden, newer);
 	write_text(j, s);
 	write_lines(j, &s->lines);
-	json_end_object(j);
-	return 0;
 }
 
 static void source_drop(void *answer)
@@ -133,6 +128,6 @@ const struct question question_source = {
 	.filters = true,
 	.size = sizeof(struct answer_source),
 	.compute = source_compute,
-	.write_json = source_json,
+	.write_members = source_json,
 	.release = source_drop,
 };

@@ -11,8 +11,7 @@
 
 void sources_weights_json(struct json *j, const struct source_line *l)
 {
-	json_number(j, "bytes", l->total.bytes);
-	json_number(j, "count", l->total.count);
+	JSON_MEMBERS(j, &l->total, bytes, count);
 	json_number(j, "self_bytes", l->self.bytes);
 	json_number(j, "self_count", l->self.count);
 }
@@ -50,11 +49,10 @@ static int sources_compute(struct ask *a, void *answer)
 	return 0;
 }
 
-static int sources_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void sources_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_sources *s = answer;
 
-	json_object(j, NULL);
 	ask_measuring_json(j, a->snapshot->model, &s->measuring);
 	JSON_EACH(j, "sources", i, s->count) {
 		json_object(j, NULL);
@@ -65,8 +63,6 @@ static int sources_json(struct ask *a, const void *answer, struct json *j, struc
 		sink_turn(out);
 	}
 	json_number(j, "total_count", s->total);
-	json_end_object(j);
-	return 0;
 }
 
 static void sources_drop(void *answer)
@@ -91,6 +87,6 @@ const struct question question_sources = {
 	.filters = true,
 	.size = sizeof(struct answer_sources),
 	.compute = sources_compute,
-	.write_json = sources_json,
+	.write_members = sources_json,
 	.release = sources_drop,
 };

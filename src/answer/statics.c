@@ -24,14 +24,13 @@ static void write_weight(struct json *j, const struct weight *w)
 	json_number(j, "size", w->bytes);
 }
 
-static int statics_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void statics_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct statics *s = answer;
 	struct weight sum;
 	char line[16];
 	size_t n;
 
-	json_object(j, NULL);
 	write_weight(j, &s->total);
 	json_object(j, "per_file");
 	for (size_t i = 0; i < s->count; i += n) {
@@ -50,8 +49,6 @@ static int statics_json(struct ask *a, const void *answer, struct json *j, struc
 		sink_turn(out);
 	}
 	json_end_object(j);
-	json_end_object(j);
-	return 0;
 }
 
 static void statics_drop(void *answer)
@@ -73,6 +70,6 @@ const struct question question_statics = {
 	.filters = true,
 	.size = sizeof(struct statics),
 	.compute = statics_compute,
-	.write_json = statics_json,
+	.write_members = statics_json,
 	.release = statics_drop,
 };

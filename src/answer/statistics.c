@@ -3,15 +3,14 @@
 #include "answer/question.h"
 #include "jemalloc/history.h"
 
-static int statistics_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void statistics_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
-	history_write(j, NULL, a->snapshot->statistics, false);
-	return 0;
+	history_write(j, a->snapshot->statistics, false);
 }
 
 const struct question question_statistics = {
 	.name = "statistics",
 	.help = "jemalloc's statistics: what is in the file",
 	.kind = "statistics",
-	.write_json = statistics_json,
+	.write_members = statistics_json,
 };

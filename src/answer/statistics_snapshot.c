@@ -26,13 +26,13 @@ static int statistics_snapshot_compute(struct ask *a, void *answer)
 	return 0;
 }
 
-static int statistics_snapshot_json(struct ask *a, const void *answer, struct json *j,
-				    struct sink *out)
+static void statistics_snapshot_json(struct ask *a, const void *answer, struct json *j,
+				     struct sink *out)
 {
 	const struct answer_statistics_snapshot *s = answer;
 
-	json_written(j, NULL, s->document->json, s->document->size);
-	return 0;
+	/* Without its braces and its end of line. */
+	json_written(j, NULL, s->document->json + 1, s->document->size - 3);
 }
 
 static const struct param_row params[] = {
@@ -48,5 +48,5 @@ const struct question question_statistics_snapshot = {
 	.params = params,
 	.size = sizeof(struct answer_statistics_snapshot),
 	.compute = statistics_snapshot_compute,
-	.write_json = statistics_snapshot_json,
+	.write_members = statistics_snapshot_json,
 };

@@ -87,12 +87,11 @@ static int threads_compute(struct ask *a, void *answer)
 	return 0;
 }
 
-static int threads_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void threads_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_threads *t = answer;
 	const struct sparks *s = &t->sparks;
 
-	json_object(j, NULL);
 	JSON_EACH(j, "threads", i, t->shown) {
 		uint32_t row = t->order[t->skip + i];
 		const struct thread *thread = &a->snapshot->model->tables.threads.rows[row];
@@ -109,8 +108,6 @@ static int threads_json(struct ask *a, const void *answer, struct json *j, struc
 		sink_turn(out);
 	}
 	json_number(j, "total_count", t->count);
-	json_end_object(j);
-	return 0;
 }
 
 static void threads_drop(void *answer)
@@ -146,6 +143,6 @@ const struct question question_threads = {
 			{ 14, "sort_by=allocated_bytes&order=dsc&skip=0&count=100" }, { 0 } },
 	.size = sizeof(struct answer_threads),
 	.compute = threads_compute,
-	.write_json = threads_json,
+	.write_members = threads_json,
 	.release = threads_drop,
 };

@@ -122,16 +122,13 @@ static void write_peak(struct json *j, const struct answer_timeline *t)
 	json_end_object(j);
 }
 
-static int timeline_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void timeline_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_timeline *t = answer;
 
-	json_object(j, NULL);
 	for (size_t k = 0; k < sizeof(arrays) / sizeof(*arrays); k++) {
-		json_array(j, arrays[k].name);
-		for (uint32_t i = 0; i <= t->series.count; i++)
+		JSON_EACH(j, arrays[k].name, i, t->series.count + 1)
 			json_real(j, NULL, arrays[k].value(t, i), arrays[k].digits);
-		json_end_array(j);
 		sink_turn(out);
 	}
 	json_number(j, "from_ns", edge_ns(t, 0));
@@ -139,12 +136,9 @@ static int timeline_json(struct ask *a, const void *answer, struct json *j, stru
 	json_real(j, "start_ms", start_ms(t), 6);
 	json_real(j, "bucket_ns", t->seconds * 1e9, 0);
 	json_object(j, "before");
-	json_number(j, "bytes", t->series.before.bytes);
-	json_number(j, "count", t->series.before.count);
+	JSON_MEMBERS(j, &t->series.before, bytes, count);
 	json_end_object(j);
 	write_peak(j, t);
-	json_end_object(j);
-	return 0;
 }
 
 /* Which stretch: 0, or -EINVAL after ask_fail(). */
@@ -200,6 +194,6 @@ const struct question question_timeline = {
 	.prefetch = (const struct prefetch[]){ { 1, "" }, { 0 } },
 	.size = sizeof(struct answer_timeline),
 	.compute = timeline_compute,
-	.write_json = timeline_json,
+	.write_members = timeline_json,
 	.release = timeline_drop,
 };

@@ -19,14 +19,13 @@ static int timeline_maps_compute(struct ask *a, void *answer)
 }
 
 /* "xs" (milliseconds since 1970), and an array for each figure. */
-static int timeline_maps_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void timeline_maps_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_timeline_maps *shown = answer;
 	const struct model *m = a->snapshot->model;
 	const struct map_point *points = shown->points;
 	uint64_t start = model_start_ns(m);
 
-	json_object(j, NULL);
 	JSON_EACH(j, "xs", i, shown->count)
 		json_number(j, NULL, (start + model_ns(m, points[i].at)) / 1000000);
 #define COLUMN(name)                                                                               \
@@ -42,8 +41,6 @@ static int timeline_maps_json(struct ask *a, const void *answer, struct json *j,
 	COLUMN(swap)
 	COLUMN(mapped)
 #undef COLUMN
-	json_end_object(j);
-	return 0;
 }
 
 static void timeline_maps_drop(void *answer)
@@ -68,6 +65,6 @@ const struct question question_timeline_maps = {
 	.prefetch = (const struct prefetch[]){ { 3, "" }, { 0 } },
 	.size = sizeof(struct answer_timeline_maps),
 	.compute = timeline_maps_compute,
-	.write_json = timeline_maps_json,
+	.write_members = timeline_maps_json,
 	.release = timeline_maps_drop,
 };

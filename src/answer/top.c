@@ -363,14 +363,11 @@ static int top_compute(struct ask *a, void *answer)
 
 static void write_figures(struct json *j, const struct answer_top *t, const struct top_figures *f)
 {
-	json_number(j, "held_bytes", f->held_bytes);
-	json_number(j, "held_count", f->held_count);
+	JSON_MEMBERS(j, f, held_bytes, held_count);
 	json_real(j, "change_bytes", (double)f->recent.change, 0);
 	json_real(j, "allocations_per_second", top_rate(t, f->recent.allocations), 1);
 	json_real(j, "bytes_per_second", top_rate(t, f->recent.bytes), 1);
-	json_number(j, "allocations", f->allocations);
-	json_number(j, "allocated_bytes", f->allocated_bytes);
-	json_number(j, "temporary", f->temporary);
+	JSON_MEMBERS(j, f, allocations, allocated_bytes, temporary);
 }
 
 static void write_head(struct json *j, const struct snapshot *s, const struct answer_top *t)
@@ -389,8 +386,7 @@ static void write_head(struct json *j, const struct snapshot *s, const struct an
 	if (model_info(m, "pid"))
 		json_number(j, "pid", model_info_number(m, "pid", 0));
 	json_bool(j, "live", s->live);
-	json_number(j, "runtime_ns", t->runtime_ns);
-	json_number(j, "window_ns", t->window_ns);
+	JSON_MEMBERS(j, t, runtime_ns, window_ns);
 	json_number(j, "threads", m->tables.threads.count);
 	write_figures(j, t, &all);
 	json_object(j, "peak");
@@ -399,9 +395,7 @@ static void write_head(struct json *j, const struct snapshot *s, const struct an
 	json_number(j, "at_ns", totals->peak_bytes ? model_ns(m, totals->peak_at) : 0);
 	json_end_object(j);
 	if (t->tally->maps.samples) {
-		json_number(j, "rss", t->tally->maps.rss);
-		json_number(j, "peak_rss", t->tally->maps.peak_rss);
-		json_number(j, "address_space", t->tally->maps.address_space);
+		JSON_MEMBERS(j, &t->tally->maps, rss, peak_rss, address_space);
 	}
 	JSON_EACH(j, "curve", i, t->points)
 		json_number(j, NULL, t->curve[i]);
@@ -419,7 +413,7 @@ static void write_stacks(struct json *j, const struct answer_top *t, const struc
 	}
 }
 
-static int top_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void top_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_top *t = answer;
 	const struct locations *p = a->snapshot->locations;
@@ -427,13 +421,10 @@ static int top_json(struct ask *a, const void *answer, struct json *j, struct si
 
 	if (t->stacks)
 		snapshot_answer(a->snapshot, &names, ask_view(a));
-	json_object(j, NULL);
 	write_head(j, a->snapshot, t);
-	json_array(j, "functions");
-	for (uint32_t i = t->skip; i < t->skip + t->shown; i++) {
+	JSON_PAGE(j, "functions", i, t->skip, t->shown, t->count) {
 		const struct top_row *row = &t->rows[i];
 
-		json_object(j, NULL);
 		json_text(j, "function", row->name);
 		if (row->file)
 			json_text(j, "source", locations_string(p, row->file));
@@ -443,15 +434,11 @@ static int top_json(struct ask *a, const void *answer, struct json *j, struct si
 		json_number(j, "stacks", row->stack_count);
 		if (t->stacks)
 			write_stacks(j, t, row, &names);
-		json_end_object(j);
 		sink_turn(out);
 	}
-	json_end_array(j);
 	json_number(j, "total_count", t->count);
-	json_end_object(j);
 	if (t->stacks)
 		snapshot_answer_release(&names);
-	return 0;
 }
 
 static void top_drop(void *answer)
@@ -488,6 +475,6 @@ const struct question question_top = {
 	.check = top_check,
 	.size = sizeof(struct answer_top),
 	.compute = top_compute,
-	.write_json = top_json,
+	.write_members = top_json,
 	.release = top_drop,
 };

@@ -8,7 +8,6 @@
 #include "base/buf_type.h"
 #include "base/path.h"
 #include "base/sink.h"
-#include "query/stacks.h"
 
 /* From the inside every frame of every stack may be a node of its own: a million stacks would make
  * a hundred million. */
@@ -84,8 +83,7 @@ int tree_write_nodes(const struct tree *t, const char *key, struct json *j, stru
 static void write_node(struct json *j, const struct tree *t, const struct tree_node *n)
 {
 	tree_json_name(j, t, n->name);
-	json_number(j, "bytes", n->total.bytes);
-	json_number(j, "count", n->total.count);
+	JSON_MEMBERS(j, &n->total, bytes, count);
 	json_number(j, "self_bytes", n->self.bytes);
 	json_number(j, "self_count", n->self.count);
 	json_number(j, "first_ns", n->total.count ? model_ns(t->model, n->first) : 0);
@@ -94,20 +92,16 @@ static void write_node(struct json *j, const struct tree *t, const struct tree_n
 		json_number(j, "hidden", n->hidden);
 }
 
-static int tree_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void tree_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct tree *t = answer;
-	int error;
 
-	json_object(j, NULL);
 	ask_measuring_json(j, a->snapshot->model, &t->options.measuring);
 	json_text(j, "weight", t->options.by_count ? "count" : "bytes");
 	json_text(j, "direction", t->options.bottom_up ? "up" : "down");
 	json_text(j, "by", tree_keys[t->options.key]);
 	json_bool(j, "threads", t->options.by_thread);
-	error = tree_write_nodes(t, "tree", j, out, write_node);
-	json_end_object(j);
-	return error;
+	tree_write_nodes(t, "tree", j, out, write_node);
 }
 
 static void tree_drop(void *answer)
@@ -131,9 +125,10 @@ const struct question question_tree = {
 	.help = "the call tree of what matches",
 	.params = params,
 	.filters = true,
+	.fleets = true,
 	.is_long = tree_is_long,
 	.size = sizeof(struct tree),
 	.compute = tree_compute,
-	.write_json = tree_json,
+	.write_members = tree_json,
 	.release = tree_drop,
 };

@@ -116,6 +116,16 @@ struct held_view *views_take(struct views *v, const struct model *m, struct loca
 	return NULL;
 }
 
+struct held_view *views_hold(struct view *view, struct filter *f)
+{
+	struct held_view *h = xcalloc(1, sizeof(*h));
+
+	h->view = view;
+	h->filter = f;
+	h->users = 1;
+	return h;
+}
+
 void views_give(struct views *v, struct held_view *held)
 {
 	bool last;

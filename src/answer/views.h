@@ -35,4 +35,6 @@ void views_release(struct views *v);
 /* Takes the filter, which may be NULL.  NULL with err; else to be given back. */
 struct held_view *views_take(struct views *v, const struct model *m, struct locations *p,
 			     struct filter *f, struct err *err);
+/* The same of a view that nobody else may have: takes both. */
+struct held_view *views_hold(struct view *view, struct filter *f);
 void views_give(struct views *v, struct held_view *held);

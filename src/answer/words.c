@@ -8,7 +8,6 @@
 
 #include "base/buf_text.h"
 #include "base/buf_type.h"
-#include "model/stats.h"
 #include "query/responsible.h"
 
 void words_address(struct json *j, const char *key, uint64_t address)
@@ -29,6 +28,17 @@ static bool begins_arguments(const char *name, const char *at)
 	while (word > name && strchr("<=-", word[-1]))
 		word--;
 	return word - name < 8 || memcmp(word - 8, "operator", 8) != 0;
+}
+
+void words_responsible(struct buf *out, const char *name)
+{
+	buf_text(out, "responsible = \"");
+	for (const char *p = name; *p; p++) {
+		if (*p == '"' || *p == '\\')
+			buf_char(out, '\\');
+		buf_char(out, *p);
+	}
+	buf_char(out, '"');
 }
 
 void words_strip_templates(const char *name, struct buf *out)
@@ -60,8 +70,8 @@ unsigned words_call(const struct model *m, uint32_t stack)
 	if (row != NO_SUMMARY)
 		return s->rows[row].call;
 	for (uint32_t i = 0; i < c->count; i++)
-		if (c->free_stack[i] == stack && c->freed_at[i] != NEVER)
-			return tags_free_call(c->tags[i]);
+		if (columns_free_stack(c, i) == stack && columns_freed_at(c, i) != NEVER)
+			return tags_free_call(columns_tags(c, i));
 	return 0;
 }
 
@@ -101,7 +111,6 @@ void words_markers(struct json *j, const struct model *m)
 
 	JSON_ROWS(j, "markers", i, t->count) {
 		json_number(j, "at_ns", model_ns(m, t->rows[i].stamp));
-		json_number(j, "value", t->rows[i].value);
-		json_text(j, "name", t->rows[i].name);
+		JSON_MEMBERS(j, &t->rows[i], value, name);
 	}
 }

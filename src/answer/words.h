@@ -19,5 +19,7 @@ unsigned words_call(const struct model *m, uint32_t stack);
 void words_where(struct json *j, const struct view *v, uint32_t stack);
 /* C++ template arguments become "...": std::vector<int> is std::vector<...>. */
 void words_strip_templates(const char *name, struct buf *out);
+/* `responsible = "name"`, as a filter. */
+void words_responsible(struct buf *out, const char *name);
 /* "markers": […]. */
 void words_markers(struct json *j, const struct model *m);

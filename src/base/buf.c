@@ -2,11 +2,11 @@
 /* Growing bytes.  See buf.h. */
 #include "base/buf.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/harmless.h"
+#include "base/write_at.h"
 #include "base/xalloc.h"
 
 void buf_release(struct buf *b)
@@ -41,20 +41,6 @@ void buf_add(struct buf *b, const void *bytes, size_t size)
 	b->data[b->size] = 0;
 }
 
-int buf_write(const struct buf *b, int fd)
-{
-	for (size_t done = 0; done < b->size;) {
-		ssize_t n = write(fd, b->data + done, b->size - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		done += (size_t)n;
-	}
-	return 0;
-}
-
 int buf_flush(struct buf *b, int fd)
 {
 	struct buf shown = { 0 };
@@ -62,10 +48,10 @@ int buf_flush(struct buf *b, int fd)
 
 	if (b->size && (fd == STDERR_FILENO || isatty(fd))) {
 		harmless_add(&shown, b->data, b->size, true);
-		error = buf_write(&shown, fd);
+		error = write_whole(fd, shown.data, shown.size);
 		buf_release(&shown);
 	} else {
-		error = buf_write(b, fd);
+		error = write_whole(fd, b->data, b->size);
 	}
 	if (!error)
 		buf_clear(b);

@@ -9,5 +9,3 @@ void buf_add(struct buf *b, const void *bytes, size_t size);
 /* Writes everything to a descriptor and clears; 0 or -errno.  What goes to a terminal, or is a
  * message on standard error, is made harmless: see harmless.h. */
 int buf_flush(struct buf *b, int fd);
-/* Writes all bytes as they are: 0 or -errno. */
-int buf_write(const struct buf *b, int fd);

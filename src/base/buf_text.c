@@ -31,21 +31,28 @@ void buf_repeat(struct buf *b, char c, size_t count)
 	b->data[b->size] = 0;
 }
 
-void buf_printf(struct buf *b, const char *format, ...)
+void buf_vprintf(struct buf *b, const char *format, va_list args)
 {
-	va_list args, again;
+	va_list again;
 	int n;
 
-	va_start(args, format);
 	va_copy(again, args);
 	n = vsnprintf(NULL, 0, format, args);
-	va_end(args);
 	if (n > 0) {
 		buf_reserve(b, (size_t)n);
 		vsnprintf(b->data + b->size, (size_t)n + 1, format, again);
 		b->size += (size_t)n;
 	}
 	va_end(again);
+}
+
+void buf_printf(struct buf *b, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	buf_vprintf(b, format, args);
+	va_end(args);
 }
 
 void buf_decimal(struct buf *b, uint64_t value)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
 /* Text written into bytes that grow, at their end.  See buf.h. */
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,6 +11,7 @@ void buf_text(struct buf *b, const char *text);
 void buf_char(struct buf *b, char c);
 void buf_repeat(struct buf *b, char c, size_t count);
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void buf_vprintf(struct buf *b, const char *format, va_list args);
 /* A number; for loops, in which printf would be most of the time. */
 void buf_decimal(struct buf *b, uint64_t value);
 void buf_hexadecimal(struct buf *b, uint64_t value);

@@ -12,10 +12,11 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/order.h"
+#include "base/write_at.h"
 #include "base/xalloc.h"
 
 #define TEMPORARY ".tmp-"
@@ -27,6 +28,9 @@
 static const char *const suffixes[] = {
 	".columns", /* of recordings */
 	".places",  /* of names */
+	".verdicts",
+	".frees", /* their order */
+	".peaks", /* of stacks */
 	CACHE_TABLES_SUFFIX,
 };
 #define SUFFIXES (sizeof(suffixes) / sizeof(suffixes[0]))
@@ -275,7 +279,7 @@ static size_t list(int dir, struct entry **ret_entries, unsigned *removed)
 
 unsigned cache_dir_tidy(int dir, uint64_t limit, const char *keep)
 {
-	struct entry *entries;
+	auto_free struct entry *entries = NULL;
 	unsigned removed = 0;
 	size_t count = list(dir, &entries, &removed);
 	uint64_t sum = 0;
@@ -292,19 +296,27 @@ unsigned cache_dir_tidy(int dir, uint64_t limit, const char *keep)
 		}
 		free(entries[i].name);
 	}
-	free(entries);
 	return removed;
 }
 
-void cache_dir_put(int dir, const char *name, struct buf *bytes, uint64_t limit)
+void cache_dir_put(int dir, const char *name, const struct iovec *parts, unsigned count,
+		   uint64_t limit)
 {
 	char temporary[CACHE_NAME_MAX];
-	int fd = cache_dir_temporary(dir, name, temporary);
-	bool whole;
+	uint64_t size = 0;
+	bool whole = true;
+	int fd;
 
+	for (unsigned i = 0; i < count; i++)
+		size += parts[i].iov_len;
+	fd = size <= cache_dir_limit(dir, limit) ? cache_dir_temporary(dir, name, temporary) : -1;
 	if (fd < 0)
 		return;
-	whole = buf_flush(bytes, fd) == 0;
+	size = 0;
+	for (unsigned i = 0; i < count && whole; i++) {
+		whole = !write_at(fd, parts[i].iov_base, parts[i].iov_len, size);
+		size += parts[i].iov_len;
+	}
 	if (whole && cache_dir_commit(dir, temporary, name) == -EEXIST) {
 		unlinkat(dir, name, 0);
 		whole = cache_dir_commit(dir, temporary, name) == 0;

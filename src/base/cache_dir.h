@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct buf;
+struct iovec;
 
 struct cache_options {
 	char *dir;	/* NULL: none */
@@ -44,5 +44,6 @@ uint64_t cache_dir_limit(int dir, uint64_t limit);
 /* Removes what dead builders left, then the files used longest ago until the rest (but `keep`) is
  * within the limit.  Returns how many files were removed. */
 unsigned cache_dir_tidy(int dir, uint64_t limit, const char *keep);
-/* A small file in one go, in place of another command's, which knows as much; then tidies. */
-void cache_dir_put(int dir, const char *name, struct buf *bytes, uint64_t limit);
+/* A file in one go, in place of another command's, which knows as much; then tidies. */
+void cache_dir_put(int dir, const char *name, const struct iovec *parts, unsigned count,
+		   uint64_t limit);

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/buf_text.h"
 #include "base/utf8.h"
+#include "base/write_at.h"
 
 #define HELD_MAX 3 /* of a character of four bytes */
 
@@ -80,7 +81,7 @@ struct stream {
 static ssize_t stream_write(void *cookie, const char *bytes, size_t size)
 {
 	struct stream *s = cookie;
-	struct buf in = { 0 }, out = { 0 };
+	auto_buf struct buf in = { 0 }, out = { 0 };
 	int error;
 
 	buf_add(&in, s->held, s->held_size);
@@ -88,9 +89,7 @@ static ssize_t stream_write(void *cookie, const char *bytes, size_t size)
 	s->held_size = harmless_unfinished(in.data, in.size);
 	memcpy(s->held, in.data + in.size - s->held_size, s->held_size);
 	harmless_add(&out, in.data, in.size - s->held_size, false);
-	error = buf_write(&out, s->fd);
-	buf_release(&in);
-	buf_release(&out);
+	error = write_whole(s->fd, out.data, out.size);
 	if (!error)
 		return (ssize_t)size;
 	errno = -error;

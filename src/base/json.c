@@ -11,12 +11,6 @@
 
 #define INDENT_MAX 40 /* levels; a deep tree would be mostly blanks */
 
-void json_init(struct json *j, struct buf *out)
-{
-	memset(j, 0, sizeof(*j));
-	j->out = out;
-}
-
 static void new_line(struct json *j)
 {
 	if (j->compact)

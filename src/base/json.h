@@ -10,14 +10,14 @@
 
 struct buf;
 
+/* struct json j = { .out = &text }; */
 struct json {
 	struct buf *out;
 	unsigned depth;
 	bool filled;  /* the innermost object or array has something in it */
-	bool compact; /* no blanks and no lines; to be set after json_init() */
+	bool compact; /* no blanks and no lines */
 };
 
-void json_init(struct json *j, struct buf *out);
 void json_object(struct json *j, const char *key);
 void json_array(struct json *j, const char *key);
 void json_end_object(struct json *j);
@@ -42,7 +42,35 @@ void json_written(struct json *j, const char *key, const char *text, size_t size
 	for (size_t i = (json_array(j, key), 0);                                                   \
 	     i < (size_t)(count) || (json_end_array(j), false); i++)
 /* The same with an object for each: the statement writes what is in it. */
-#define JSON_ROWS(j, key, i, count)                                                                \
-	for (size_t i = (json_array(j, key), 0); json_row(j, i, i < (size_t)(count)); i++)
-/* For JSON_ROWS: ends the row before, and begins one if there are `more`. */
+#define JSON_ROWS(j, key, i, count) JSON_ROWS_WHILE(j, key, i, i < (size_t)(count))
+/* As long as an expression with i in it holds; the object before has not ended then. */
+#define JSON_ROWS_WHILE(j, key, i, more)                                                           \
+	for (size_t i = (json_array(j, key), 0); json_row(j, i, more); i++)
+/* At most so many of `count` rows, from i = skip on. */
+#define JSON_PAGE(j, key, i, skip, most, count)                                                    \
+	for (size_t i = (json_array(j, key), (skip));                                              \
+	     json_row(j, i - (skip), i < (size_t)(count) && i - (skip) < (size_t)(most)); i++)
+/* For these: ends the row before, and begins one if there are `more`. */
 bool json_row(struct json *j, size_t row, bool more);
+
+/* Members of a struct under their own names, each as its type is written:
+ *	JSON_MEMBERS(&j, region, start, end, name);
+ * The macros below it go from member to member, of up to 16. */
+#define JSON_MEMBERS(j, of, ...)                                                                   \
+	do {                                                                                       \
+		JSON_SCAN(JSON_NEXT(j, of, __VA_ARGS__))                                           \
+	} while (0)
+#define JSON_MEMBER(j, of, member)                                                                 \
+	_Generic((of)->member, bool                                                                \
+		 : json_bool, char *                                                               \
+		 : json_text, const char *                                                         \
+		 : json_text, int64_t                                                              \
+		 : json_signed, default                                                            \
+		 : json_number)(j, #member, (of)->member);
+#define JSON_NEXT(j, of, member, ...)                                                              \
+	JSON_MEMBER(j, of, member) __VA_OPT__(JSON_AGAIN JSON_PARENS(j, of, __VA_ARGS__))
+#define JSON_PARENS ()
+#define JSON_AGAIN() JSON_NEXT
+#define JSON_SCAN(...) JSON_SCAN_4(JSON_SCAN_4(JSON_SCAN_4(JSON_SCAN_4(__VA_ARGS__))))
+#define JSON_SCAN_4(...) JSON_SCAN_1(JSON_SCAN_1(JSON_SCAN_1(JSON_SCAN_1(__VA_ARGS__))))
+#define JSON_SCAN_1(...) __VA_ARGS__

@@ -72,3 +72,12 @@ void map_set(struct map *m, uint64_t key, uint64_t value)
 	m->count += !m->entries[i].value;
 	m->entries[i] = (struct map_entry){ .key = key, .value = value + 1 };
 }
+
+bool map_number(struct map *m, uint64_t key, uint64_t *ret_number)
+{
+	if (map_get(m, key, ret_number))
+		return false;
+	*ret_number = m->count;
+	map_set(m, key, *ret_number);
+	return true;
+}

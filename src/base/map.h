@@ -26,3 +26,6 @@ void map_release(struct map *m);
 bool map_get(const struct map *m, uint64_t key, uint64_t *ret_value);
 /* Adds or replaces; value < UINT64_MAX. */
 void map_set(struct map *m, uint64_t key, uint64_t value);
+/* The number of a key, for maps in which keys are numbered from 0 on as they come.  True: it is
+ * new, and so is the row of that number. */
+bool map_number(struct map *m, uint64_t key, uint64_t *ret_number);

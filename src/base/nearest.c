@@ -78,6 +78,14 @@ const char *nearest_found(const struct nearest *n)
 	return n->best && n->distance <= 2 && n->distance < strlen(n->best) ? n->best : NULL;
 }
 
+const char *nearest_hint(struct nearest *n, const char *otherwise)
+{
+	if (!nearest_found(n))
+		return otherwise;
+	snprintf(n->hint, sizeof(n->hint), "; did you mean '%.*s'?", WORD_MAX, n->best);
+	return n->hint;
+}
+
 const char *nearest_in_list(const char *word, const char *list, char *room, size_t size)
 {
 	struct nearest n = nearest_to(word);

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -111,14 +110,4 @@ const char *open_output_error(int error)
 	default:
 		return strerror(error < 0 ? -error : error);
 	}
-}
-
-int open_output_wait(int fd)
-{
-	struct pollfd p = { .fd = fd, .events = POLLOUT };
-
-	for (int waited = 0; waited < OPEN_OUTPUT_WAIT_MS; waited += TURN_MS)
-		if (poll(&p, 1, TURN_MS) > 0)
-			return 0;
-	return -ETIMEDOUT;
 }

@@ -21,5 +21,3 @@ int open_output_resolve(const char *path, char **ret_path);
 int open_output(const char *path, int flags, mode_t mode, int wait_ms);
 /* Why not, in words. */
 const char *open_output_error(int error);
-/* Waits until a descriptor that does not wait takes more: 0, or -ETIMEDOUT. */
-int open_output_wait(int fd);

@@ -32,11 +32,10 @@ static pthread_once_t own_once = PTHREAD_ONCE_INIT;
 
 static void own_free(void *own)
 {
-	struct own *o = own;
+	auto_free struct own *o = own;
 
 	pcre2_jit_stack_free(o->stack);
 	pcre2_match_data_free(o->data);
-	free(o);
 }
 
 static void own_start(void)

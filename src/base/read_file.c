@@ -11,8 +11,7 @@
 
 #define BLOCK 65536
 
-/* The bytes that were read, 0 at the end, or -errno. */
-static ssize_t read_some(int fd, char *to, size_t room)
+ssize_t read_some(int fd, void *to, size_t room)
 {
 	ssize_t n;
 

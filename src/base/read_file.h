@@ -6,6 +6,8 @@
 
 struct buf;
 
+/* What read(2) gives, however often it is interrupted: the bytes, 0 at the end, or -errno. */
+ssize_t read_some(int fd, void *to, size_t room);
 /* A short file such as those of /proc, without allocating: its first room - 1 bytes, and a NUL.
  * How many, or -errno; the text is "" then. */
 ssize_t read_short_file(const char *path, char *text, size_t room);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -16,6 +15,7 @@
 #include "base/harmless.h"
 #include "base/open_output.h"
 #include "base/rope.h"
+#include "base/write_at.h"
 #include "base/xalloc.h"
 
 #define ZSTD_LEVEL 3
@@ -35,21 +35,8 @@ enum sink_codec sink_codec_of(const char *path)
 static int write_fd(void *context, const void *bytes, size_t size)
 {
 	const struct sink *s = context;
-	const char *p = bytes;
 
-	while (size) {
-		ssize_t n = write(s->fd, p, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN && !open_output_wait(s->fd))
-			continue;
-		if (n < 0)
-			return errno == EAGAIN ? -ETIMEDOUT : -errno;
-		p += n;
-		size -= (size_t)n;
-	}
-	return 0;
+	return write_whole(s->fd, bytes, size);
 }
 
 void sink_to_function(struct sink *s, sink_write write, void *context, enum sink_codec codec)
@@ -106,7 +93,7 @@ static int write_terminal(void *context, const void *bytes, size_t size)
 	auto_buf struct buf shown = { 0 };
 
 	harmless_add(&shown, bytes, size, true);
-	return buf_write(&shown, s->fd);
+	return write_whole(s->fd, shown.data, shown.size);
 }
 
 void sink_to_fd(struct sink *s, int fd, enum sink_codec codec)
@@ -254,28 +241,6 @@ static int sink_put(struct sink *s, bool last)
 int sink_flush(struct sink *s)
 {
 	return sink_put(s, false);
-}
-
-/* Everything in the vectors, which are changed. */
-static int write_vectors(int fd, struct iovec *v, size_t count)
-{
-	while (count) {
-		ssize_t n = writev(fd, v, (int)count);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN && !open_output_wait(fd))
-			continue;
-		if (n < 0)
-			return errno == EAGAIN ? -ETIMEDOUT : -errno;
-		for (; count && (size_t)n >= v->iov_len; v++, count--)
-			n -= (ssize_t)v->iov_len;
-		if (count) {
-			v->iov_base = (char *)v->iov_base + n;
-			v->iov_len -= (size_t)n;
-		}
-	}
-	return 0;
 }
 
 /* To a descriptor, from where the pieces are. */

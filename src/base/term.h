@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
 /* The terminal, if it is one: colour and width. */
+#include <stdarg.h>
 #include <stdbool.h>
+
+struct buf;
 
 enum term_style {
 	STYLE_PLAIN,
@@ -25,3 +28,7 @@ struct term {
 bool term_init(struct term *t, int fd, const char *when);
 /* The escape sequence of a style, or "" without colour.  STYLE_PLAIN ends any other. */
 const char *term_style(const struct term *t, enum term_style style);
+/* buf_printf() with styles in the format: "{title}SIZE{}" is a word in STYLE_TITLE. */
+void term_printf(const struct term *t, struct buf *out, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+void term_vprintf(const struct term *t, struct buf *out, const char *format, va_list args);

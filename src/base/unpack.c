@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/human.h"
 #include "base/memory.h"
+#include "base/read_file.h"
 #include "base/xalloc.h"
 
 #define BLOCK (256u << 10)
@@ -78,10 +79,8 @@ static ssize_t read_file(struct unpack *u, void *to, size_t size, struct err *er
 
 	if (u->fd < 0)
 		return 0;
-	do
-		n = read(u->fd, to, size);
-	while (n < 0 && errno == EINTR);
-	return n < 0 ? err_at(err, -errno, u->taken, "%s", strerror(errno)) : n;
+	n = read_some(u->fd, to, size);
+	return n < 0 ? err_at(err, (int)n, u->taken, "%s", strerror((int)-n)) : n;
 }
 
 /* More of the file into `in`; nothing is left there at its end. */

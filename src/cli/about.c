@@ -11,14 +11,14 @@
 #include "base/buf_type.h"
 #include "base/human.h"
 #include "base/xalloc.h"
+#include "model/successor.h"
 #include "model/words.h"
 
 #define NAME_WIDTH 13
 
 static void name(struct buf *out, const struct term *t, const char *text)
 {
-	buf_printf(out, "  %s%-*s%s", term_style(t, STYLE_DIM), NAME_WIDTH, text,
-		   term_style(t, STYLE_PLAIN));
+	term_printf(t, out, "  {dim}%-*s{}", NAME_WIDTH, text);
 }
 
 void about_line(struct buf *out, const struct term *t, const char *label, const char *format, ...)
@@ -38,7 +38,7 @@ void about_line(struct buf *out, const struct term *t, const char *label, const 
 
 static void text_command(struct buf *out, const struct term *t, const struct model *m)
 {
-	struct buf line = { 0 };
+	auto_buf struct buf line = { 0 };
 	size_t room = t->width > NAME_WIDTH + 8 ? t->width - NAME_WIDTH - 2 : 40;
 
 	words_command(&line, m);
@@ -56,7 +56,6 @@ static void text_command(struct buf *out, const struct term *t, const struct mod
 		buf_text(out, "\xe2\x80\xa6");
 	}
 	buf_char(out, '\n');
-	buf_release(&line);
 }
 
 static void text_family(struct buf *out, const struct term *t, const struct model *m)
@@ -84,9 +83,11 @@ void about_text_program(struct buf *out, const struct term *t, const struct mode
 {
 	const char *executable = model_info(m, "executable"), *host = model_info(m, "hostname");
 	const char *allocator = model_info(m, "allocator");
+	const char *libc_maps = model_info(m, INFO_LIBC_MAPS);
 	uint64_t start = model_start_ns(m), pid = model_info_number(m, "pid", 0);
 	size_t threads = m->tables.threads.count;
-	struct buf end = { 0 };
+	auto_buf struct buf end = { 0 };
+	struct successor successor;
 	struct human a, b;
 
 	about_line(out, t, "program", "%s", executable ? executable : "not known");
@@ -99,11 +100,17 @@ void about_text_program(struct buf *out, const struct term *t, const struct mode
 			   host ? host : "");
 	if (allocator && strstr(allocator, " inside "))
 		about_line(out, t, "allocator", "%s", allocator);
+	if (libc_maps && strcmp(libc_maps, INFO_LIBC_MAPS_SEEN) != 0)
+		about_line(out, t, "libc's maps", "are seen from outside only: %s", libc_maps);
 	words_end(&end, m);
 	about_line(out, t, "ran", "%s, %s thread%s%s", human_duration(&a, model_runtime_ns(m)),
 		   human_count(&b, threads), threads == 1 ? "" : "s", end.data ? end.data : "");
-	buf_release(&end);
 	text_family(out, t, m);
+	if (successor_find(m, &successor)) {
+		about_line(out, t, "went on as", "%s, recorded in %s", successor.executable,
+			   successor.path);
+		successor_release(&successor);
+	}
 }
 
 /* Culled or stripped: the figures are whole, the single allocations are gone. */
@@ -180,8 +187,7 @@ void about_text_totals(struct buf *out, const struct term *t, const struct model
 
 static void warn(struct buf *out, const struct term *t, const char *text)
 {
-	buf_printf(out, "  %s%-*s%s", term_style(t, STYLE_WARNING), NAME_WIDTH, "missing",
-		   term_style(t, STYLE_PLAIN));
+	term_printf(t, out, "  {warning}%-*s{}", NAME_WIDTH, "missing");
 	buf_printable(out, text, strlen(text));
 	buf_char(out, '\n');
 }
@@ -207,12 +213,11 @@ void about_text_loss(struct buf *out, const struct term *t, const struct model *
 
 void about_text_filter(struct buf *out, const struct term *t, const struct view *v)
 {
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 	struct human a, b, c;
 
 	filter_print(v->filter, &text);
 	about_line(out, t, "filter", "%s", text.data);
 	about_line(out, t, "matching", "%s of %s allocations, %s", human_count(&a, v->count),
 		   human_count(&b, v->model->allocations.count), human_size(&c, v->bytes));
-	buf_release(&text);
 }

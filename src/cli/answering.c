@@ -13,12 +13,16 @@
 #include "base/human.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
+#include "cli/about.h"
 #include "cli/filtering.h"
+#include "cli/fleet/fleet_options.h"
 #include "cli/open.h"
 #include "cli/processes.h"
+#include "cli/shape.h"
 #include "cli/waiting.h"
 
 #define FLUSH_SIZE (1u << 20)
+#define NS UINT64_C(1000000000)
 
 static bool as_json, as_csv, follow;
 static const char *color;
@@ -41,7 +45,7 @@ static const char *give(const char *name, const char *value)
 
 const char *answering_set(const struct command_option *row, const char *value)
 {
-	struct params parts = { 0 };
+	auto_release(params_release) struct params parts = { 0 };
 	const char *wrong = NULL;
 	struct err err;
 
@@ -50,7 +54,6 @@ const char *answering_set(const struct command_option *row, const char *value)
 	params_decode_query(&parts, row->context, &err);
 	for (size_t i = 0; i < parts.count && !wrong; i++)
 		wrong = give(parts.rows[i].name, parts.rows[i].value);
-	params_release(&parts);
 	return wrong;
 }
 
@@ -125,14 +128,13 @@ const struct command_option *answering_options(const struct answering *a)
 	static const struct command_option common[] = {
 		/* Of recordings and folders of them: no other file is waited for. */
 		WAITING_ROWS,
-		{ "follow", 'f', NULL, "the same, showing the totals as they grow", COMMAND_FLAG,
-		  &follow },
-		{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
-		{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
-		{ "csv", 0, NULL, "print comma-separated values", COMMAND_FLAG, &as_csv },
+		FLAG("follow", 'f', "the same, showing the totals as they grow", &follow),
+		FLAG("json", 0, "print JSON", &as_json),
+		WORD("color", 0, "WHEN", "auto, always or never", &color),
+		FLAG("csv", 0, "print comma-separated values", &as_csv),
 	};
 	static struct command_option *options;
-	size_t first = a->question->kind ? WAITING_COUNT + 1 : 0, count = 0, n = 0;
+	size_t first = a->question->kind || a->fleet ? WAITING_COUNT + 1 : 0, count = 0, n = 0;
 	size_t commons = sizeof(common) / sizeof(*common) - !a->csv - first;
 
 	if (options)
@@ -169,6 +171,34 @@ const struct command_option *answering_options(const struct answering *a)
 bool answering_turn(struct printing *p)
 {
 	return p->out->size < FLUSH_SIZE || !buf_flush(p->out, 1);
+}
+
+void answering_about(struct printing *p)
+{
+	auto_buf struct buf filter = { 0 };
+
+	if (!p->ask->snapshot->fleet) {
+		about_text_program(p->out, &p->term, p->model);
+		about_text_loss(p->out, &p->term, p->model);
+		return;
+	}
+	about_line(p->out, &p->term, "fleet", "%s", p->ask->snapshot->name);
+	if (p->ask->held)
+		filter_print(p->ask->held->filter, &filter);
+	if (filter.size)
+		about_line(p->out, &p->term, "filter", "%s", filter.data);
+}
+
+void answering_measure(struct printing *p, const struct measuring *how)
+{
+	if (!p->ask->snapshot->fleet)
+		shape_measure_title(p->out, p->model, how);
+	else if (how->measure == MEASURE_PEAK)
+		buf_text(p->out, "alive at each recording's own peak");
+	else if (how->measure == MEASURE_ALIVE_AT)
+		buf_printf(p->out, "alive at %s", time_text((int64_t)(how->at / NS)));
+	else
+		buf_text(p->out, measure_rows[how->measure].title);
 }
 
 void answering_page(struct printing *p, const char *one, const char *many, uint32_t shown,
@@ -248,9 +278,11 @@ int answering_open_source(struct ask *a, const char *path, struct stat *ret_st,
 /* Takes the words of the line apart: the file, or NULL after saying what is wrong. */
 static char *take_words(const struct command *c, struct ask *a, int argc, char **argv)
 {
-	static const char *const one_file[] = { "FILE", NULL };
-	const char *const *words = c->answers->words ? c->answers->words : one_file;
-	char *file = NULL;
+	static const char *const one_file[] = { "FILE", NULL }, *const none[] = { NULL };
+	const char *const *words = c->answers->words   ? c->answers->words
+				   : c->answers->fleet ? none
+						       : one_file;
+	char *file = c->answers->fleet ? (char *)"" : NULL;
 	struct err err;
 
 	for (; *words; words++) {
@@ -260,9 +292,11 @@ static char *take_words(const struct command *c, struct ask *a, int argc, char *
 			auto_free char *choices = row && row->values ? help_of(row, false) : NULL;
 
 			fprintf(stderr, "memoir %s: %s%s (memoir %s --help says more)\n", c->name,
-				!row	  ? "which recording?"
-				: choices ? "which? "
-					  : "one more file is needed",
+				!row		    ? "which recording?"
+				: c->answers->fleet ? "two parts of the fleet are needed, such as "
+						      "'build = A' and 'build = B'"
+				: choices	    ? "which? "
+						    : "one more file is needed",
 				choices ? choices : "", c->name);
 			return NULL;
 		}
@@ -275,8 +309,9 @@ static char *take_words(const struct command *c, struct ask *a, int argc, char *
 	}
 	if (!argc)
 		return file;
-	fprintf(stderr, "memoir %s: one recording at a time (memoir %s --help says more)\n",
-		c->name, c->name);
+	fprintf(stderr, "memoir %s: %s (memoir %s --help says more)\n", c->name,
+		c->answers->fleet ? "there are too many words" : "one recording at a time",
+		c->name);
 	return NULL;
 }
 
@@ -317,16 +352,12 @@ static int write_answer(const struct command *c, struct ask *a, const char *path
 		.ask = a, .path = path, .model = a->snapshot->model, .status = status
 	};
 	struct sink sink;
-	struct json j;
 
 	sink_to_fd(&sink, 1, SINK_PLAIN);
 	p.out = &sink.buf;
 	term_init(&p.term, 1, color);
 	if (as_json) {
-		json_init(&j, &sink.buf);
-		j.compact = true;
-		if (q->write_json(a, answer, &j, &sink))
-			p.status = STATUS_FAILED;
+		question_write(q, a, answer, &sink);
 	} else if (as_csv) {
 		c->answers->csv(&p, answer);
 	} else {
@@ -349,13 +380,16 @@ static int ask_about(const struct command *c, struct ask *a, char *path)
 	struct open_options how = opening();
 	int status, error;
 
-	a->snapshot = open_kind(c->name, path, q->kind, &how, &status);
+	if (c->answers->fleet)
+		a->snapshot = fleet_options_snapshot(c->name, &status);
+	else
+		a->snapshot = open_kind(c->name, path, q->kind, &how, &status);
 	if (!a->snapshot)
 		return status;
 	open_naming_start();
-	if (c->answers->all_names)
+	if (c->answers->all_names && !c->answers->fleet)
 		locations_resolve_all(a->snapshot->locations);
-	error = q->compute ? q->compute(a, answer) : 0;
+	error = question_compute(q, a, answer);
 	open_naming_end();
 	if (a->fault.status)
 		status = say_fault(c, a);

@@ -41,6 +41,8 @@ struct answering {
 	 * neither JSON nor CSV was asked for.  NULL: it is printed. */
 	bool (*show)(struct ask *a, const char *path, const char *color, bool text,
 		     int *ret_status);
+	/* It is about a fleet: no word on the line is a file (fleet/fleet_options.h). */
+	bool fleet;
 	/* Asked about a folder of recordings; NULL: it takes one of them. */
 	const struct answering *of_folder;
 	bool all_names; /* finds every name first, with a progress bar */
@@ -59,17 +61,16 @@ const struct command_option *answering_options(const struct answering *a);
  * argument, "at_a" is given that. */
 const char *answering_set(const struct command_option *row, const char *value);
 #define ANSWERING_FLAG(name, letter, parameters, help)                                             \
-	{                                                                                          \
-		name, letter, NULL, help, COMMAND_CALL, NULL, answering_set, parameters            \
-	}
+	CALL(name, letter, NULL, help, answering_set, parameters)
 /* A command's own --full, into a static bool. */
-#define ANSWERING_FULL(target)                                                                     \
-	{                                                                                          \
-		"full", 0, NULL, "show whole stacks", COMMAND_FLAG, &(target)                      \
-	}
+#define ANSWERING_FULL(target) FLAG("full", 0, "show whole stacks", &(target))
 int answering_run(const struct command *c, int argc, char **argv);
 /* The same for another command, whose options these are. */
 int answering_show(const struct command *c, char *path, bool json, const char *when_coloured);
+/* What it is about, above everything else: the program and what was lost, or the fleet. */
+void answering_about(struct printing *p);
+/* "alive at the peak, 1.50 s after the start"; of a fleet "alive at 2026-05-04 12:00:00". */
+void answering_measure(struct printing *p, const struct measuring *how);
 /* Writes what has gathered once it is much; false if it cannot be written. */
 bool answering_turn(struct printing *p);
 /* "21 to 40 of 1,234 …": the line above a table of what skip and count chose. */

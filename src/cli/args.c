@@ -28,7 +28,7 @@ const struct command_option *args_each_row(const struct command *c, bool shown,
 {
 	const struct command_option *tables[] = {
 		c->options,
-		c->more_options ? c->more_options() : NULL,
+		c->more_options ? c->more_options(c->shared) : NULL,
 		c->answers ? answering_options(c->answers) : NULL,
 		takes_filters(c) ? filtering_options() : NULL,
 		takes_filters(c) && !shown ? filtering_rows() : NULL,

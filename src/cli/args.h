@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
 /* The command line, read and explained from the rows of command.h. */
-#include <stddef.h>
 
 #include "cli/command.h"
 

@@ -5,7 +5,6 @@
 #include "answer/address_space.h"
 #include "base/buf_text.h"
 #include "base/human.h"
-#include "cli/about.h"
 #include "cli/answering.h"
 #include "cli/shape.h"
 
@@ -36,23 +35,20 @@ static void print_area(struct printing *p, const struct address_space *s, size_t
 {
 	const struct area *a = &s->areas.rows[i];
 
-	buf_printf(p->out, "\n%s%" PRIx64 "-%" PRIx64 "%s  %s\n",
-		   term_style(&p->term, STYLE_STRONG), a->start, a->end,
-		   term_style(&p->term, STYLE_PLAIN), size_text(a->end - a->start));
+	term_printf(&p->term, p->out, "\n{strong}%" PRIx64 "-%" PRIx64 "{}  %s\n", a->start, a->end,
+		    size_text(a->end - a->start));
 	for (uint32_t row = s->first_row[i]; row < s->first_row[i + 1] && answering_turn(p);
 	     row++) {
 		uint32_t blank = blank_rows(s, row, s->first_row[i + 1]);
 
 		if (blank > 1) {
-			buf_printf(p->out, "%s%*s  %u lines without a block%s\n",
-				   term_style(&p->term, STYLE_DIM), ADDRESS_WIDTH + 2,
-				   "\xe2\x80\xa6", blank, term_style(&p->term, STYLE_PLAIN));
+			term_printf(&p->term, p->out, "{dim}%*s  %u lines without a block{}\n",
+				    ADDRESS_WIDTH + 2, "\xe2\x80\xa6", blank);
 			row += blank - 1;
 			continue;
 		}
-		buf_printf(p->out, "%s%*" PRIx64 "%s ", term_style(&p->term, STYLE_DIM),
-			   ADDRESS_WIDTH, a->start + (row - s->first_row[i]) * s->cell,
-			   term_style(&p->term, STYLE_PLAIN));
+		term_printf(&p->term, p->out, "{dim}%*" PRIx64 "{} ", ADDRESS_WIDTH,
+			    a->start + (row - s->first_row[i]) * s->cell);
 		for (uint32_t k = 0; k < s->columns; k++)
 			buf_text(p->out, shade_of(s->cells[(size_t)row * s->columns + k]));
 		buf_char(p->out, '\n');
@@ -63,10 +59,8 @@ static void print_address_space(struct printing *p, const void *answer)
 {
 	const struct address_space *s = answer;
 
-	about_text_program(p->out, &p->term, p->model);
-	about_text_loss(p->out, &p->term, p->model);
-	buf_printf(p->out, "\n%sADDRESS SPACE%s  ", term_style(&p->term, STYLE_TITLE),
-		   term_style(&p->term, STYLE_PLAIN));
+	answering_about(p);
+	term_printf(&p->term, p->out, "\n{title}ADDRESS SPACE{}  ");
 	if (!s->areas.count) {
 		buf_text(p->out, "there are no blocks\n");
 		return;

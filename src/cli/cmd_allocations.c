@@ -82,7 +82,7 @@ static void number_cell(struct listing *l, enum row_number which, uint32_t row)
 	const struct model *m = l->answer.view->model;
 	const struct model_clock *clock = &l->answer.clock;
 	uint32_t last = which == ROW_CHAIN_LIFETIME ? chain_of(m, row).last : row;
-	bool freed = m->allocations.freed_at[last] != NEVER;
+	bool freed = columns_freed_at(&m->allocations, last) != NEVER;
 	uint64_t value = field_number(m, clock, which, row);
 	struct table *t = &l->table;
 
@@ -111,9 +111,9 @@ static int add_row(void *context, uint32_t row)
 	const struct view *v = l->answer.view;
 	const struct model *m = v->model;
 	const struct columns *c = &m->allocations;
-	const struct thread *thread = &m->tables.threads.rows[tags_thread(c->tags[row])];
-	uint32_t chain = c->chain[row];
-	struct buf where = { 0 };
+	const struct thread *thread = &m->tables.threads.rows[tags_thread(columns_tags(c, row))];
+	uint32_t chain = columns_chain(c, row);
+	auto_buf struct buf where = { 0 };
 
 	for (size_t i = 0; i < l->shown_count; i++)
 		number_cell(l, l->shown[i], row);
@@ -124,15 +124,14 @@ static int add_row(void *context, uint32_t row)
 	if (chain == NO_CHAIN)
 		table_cell(t, "");
 	else
-		table_cellf(t, "%u/%u", c->position[row] + 1, m->chains[chain].length);
-	table_cell(t, locations_call(v->locations, tags_call(c->tags[row])));
-	table_cellf(t, "#%u", answer_stack(m, c->stack[row]));
+		table_cellf(t, "%u/%u", columns_position(c, row) + 1, m->chains[chain].length);
+	table_cell(t, locations_call(v->locations, tags_call(columns_tags(c, row))));
+	table_cellf(t, "#%u", answer_stack(m, columns_stack(c, row)));
 	if (full)
-		where_lines(v, c->stack[row], tags_call(c->tags[row]), &where);
+		where_lines(v, columns_stack(c, row), tags_call(columns_tags(c, row)), &where);
 	else
-		where_line(v, c->stack[row], 3, &where);
+		where_line(v, columns_stack(c, row), 3, &where);
 	table_cell(t, where.data);
-	buf_release(&where);
 	l->count++;
 	return 0;
 }

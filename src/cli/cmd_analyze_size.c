@@ -24,8 +24,8 @@ static const char *color;
 static struct term term;
 
 static const struct command_option options[] = {
-	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
-	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
+	FLAG("json", 0, "print JSON", &as_json),
+	WORD("color", 0, "WHEN", "auto, always or never", &color),
 	WAITING_ROWS,
 	{ 0 },
 };
@@ -60,12 +60,12 @@ static void count_lifetimes(struct lifetimes *l, const struct model *m)
 		uint64_t ns, size = columns_size(c, i);
 		unsigned age = 0;
 
-		if (c->freed_at[i] == NEVER) {
+		if (columns_freed_at(c, i) == NEVER) {
 			l->leaked++;
 			l->leaked_bytes += size;
 			continue;
 		}
-		ns = clock_duration_ns(&clock, c->freed_at[i] - c->allocated_at[i]);
+		ns = clock_duration_ns(&clock, columns_freed_at(c, i) - columns_allocated_at(c, i));
 		while (ns >= ages[age].below_ns)
 			age++;
 		l->count[age]++;
@@ -131,10 +131,8 @@ static void text_part(struct buf *out, const struct sizes *z, unsigned part)
 
 	if (!n)
 		return;
-	buf_printf(out, "%s%-20s%s%s%14s  %8s%12s%14s%s\n", term_style(&term, STYLE_TITLE),
-		   parts[part].title, term_style(&term, STYLE_PLAIN), term_style(&term, STYLE_DIM),
-		   parts[part].about ? "about stored" : "stored", "", "raw", parts[part].counted,
-		   term_style(&term, STYLE_PLAIN));
+	term_printf(&term, out, "{title}%-20s{}{dim}%14s  %8s%12s%14s{}\n", parts[part].title,
+		    parts[part].about ? "about stored" : "stored", "", "raw", parts[part].counted);
 	for (unsigned i = 0; i < n; i++)
 		buf_printf(out, "  %-18s%14s  %8s%12s%14s\n", rows[i].name,
 			   size_text(rows[i].row.stored), share_text(rows[i].row.stored, all),
@@ -155,9 +153,8 @@ static void print_text(struct buf *out, const struct sizes *z, const struct life
 	buf_printf(out, "%s in the file\n\n", size_text(z->file_bytes));
 	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		text_part(out, z, i);
-	buf_printf(out, "%s%-20s%s%s%14s  %8s%12s%s\n", term_style(&term, STYLE_TITLE), "LIFETIMES",
-		   term_style(&term, STYLE_PLAIN), term_style(&term, STYLE_DIM), "allocations", "",
-		   "bytes", term_style(&term, STYLE_PLAIN));
+	term_printf(&term, out, "{title}%-20s{}{dim}%14s  %8s%12s{}\n", "LIFETIMES", "allocations",
+		    "", "bytes");
 	for (unsigned i = 0; i < AGES; i++)
 		text_age(out, ages[i].name, l->count[i], l->bytes[i], l->all);
 	text_age(out, "leaked", l->leaked, l->leaked_bytes, l->all);
@@ -192,9 +189,8 @@ static void json_part(struct json *j, const struct sizes *z, unsigned part)
 
 static void print_json(struct buf *out, const struct sizes *z, const struct lifetimes *l)
 {
-	struct json j;
+	struct json j = { .out = out };
 
-	json_init(&j, out);
 	json_object(&j, NULL);
 	json_number(&j, "file_bytes", z->file_bytes);
 	json_number(&j, "other_bytes", z->rest_bytes);

@@ -10,7 +10,7 @@
 #include "base/human.h"
 #include "cli/about.h"
 #include "cli/answering.h"
-#include "cli/shape.h"
+#include "cli/printers.h"
 #include "cli/text.h"
 #include "query/value.h"
 
@@ -19,15 +19,16 @@
 
 extern const struct command command_diff;
 
-static bool full;
+bool diff_print_full;
 static const char *limit;
 
 static const struct command_option options[] = {
 	ANSWERING_FLAG("count", 0, "weight=count", "compare blocks, not bytes"),
-	{ "fail-if-grown", 0, "LIMIT",
-	  "end with 1 if B has more than that much more (1MiB, 5%), with 2 if that cannot be told",
-	  COMMAND_TEXT, &limit },
-	{ "full", 0, NULL, "show every frame, names as long as they are", COMMAND_FLAG, &full },
+	VALUE("fail-if-grown", 0, "LIMIT",
+	      "end with 1 if B has more than that much more (1MiB, 5%), with 2 if that cannot be "
+	      "told",
+	      &limit),
+	FLAG("full", 0, "show every frame, names as long as they are", &diff_print_full),
 	{ 0 },
 };
 
@@ -64,9 +65,9 @@ static void print_change(struct printing *p, const struct diff *d, const struct 
 	char text[64];
 
 	signed_text(text, sizeof(text), change, d->by_count);
-	buf_printf(p->out, "%s%12s%s  %s%-6s%s  ", term_style(&p->term, style_of(change)), text,
-		   term_style(&p->term, STYLE_PLAIN), term_style(&p->term, STYLE_STRONG),
-		   diff_statuses[diff_status(d, pair)], term_style(&p->term, STYLE_PLAIN));
+	term_printf(&p->term, p->out, "%s%12s{}  {strong}%-6s{}  ",
+		    term_style(&p->term, style_of(change)), text,
+		    diff_statuses[diff_status(d, pair)]);
 	buf_printf(p->out, "%s \xe2\x86\x92 %s, %s \xe2\x86\x92 %s block%s\n",
 		   size_text(pair->before.bytes), size_text(pair->after.bytes),
 		   count_text(pair->before.count), count_text(pair->after.count),
@@ -78,11 +79,11 @@ static void print_name(struct printing *p, const char *name, size_t used)
 	size_t room = p->term.width > used + 20 ? p->term.width - used : 20;
 	char *shorter = NULL;
 
-	if (!full && text_columns(name) > room)
+	if (!diff_print_full && text_columns(name) > room)
 		shorter = text_abbreviated(name);
 	buf_text(p->out, term_style(&p->term, STYLE_FUNCTION));
-	text_shortened(p->out, shorter ? shorter : name, full ? SIZE_MAX : room);
-	buf_printf(p->out, "%s\n", term_style(&p->term, STYLE_PLAIN));
+	text_shortened(p->out, shorter ? shorter : name, diff_print_full ? SIZE_MAX : room);
+	term_printf(&p->term, p->out, "{}\n");
 	free(shorter);
 }
 
@@ -93,7 +94,7 @@ static void print_stack(struct printing *p, const struct diff *d, const struct d
 	buf_char(p->out, '\n');
 	print_change(p, d, &stack->weight);
 	for (uint32_t node = stack->node; node; node = d->nodes[node].parent) {
-		if (!full && shown == FRAMES) {
+		if (!diff_print_full && shown == FRAMES) {
 			left++;
 			continue;
 		}
@@ -102,20 +103,19 @@ static void print_stack(struct printing *p, const struct diff *d, const struct d
 		shown++;
 	}
 	if (left)
-		buf_printf(p->out, "%*s%s\xe2\x80\xa6 %u more frame%s%s\n", INDENT, "",
-			   term_style(&p->term, STYLE_DIM), left, left == 1 ? "" : "s",
-			   term_style(&p->term, STYLE_PLAIN));
+		term_printf(&p->term, p->out, "%*s{dim}\xe2\x80\xa6 %u more frame%s{}\n", INDENT,
+			    "", left, left == 1 ? "" : "s");
 }
 
 static void print_functions(struct printing *p, const struct answer_diff *answer)
 {
 	const struct diff *d = &answer->diff;
 
-	buf_printf(p->out,
-		   "\n%sFUNCTIONS%s  what they are responsible for, and all that is below them\n\n",
-		   term_style(&p->term, STYLE_TITLE), term_style(&p->term, STYLE_PLAIN));
-	buf_printf(p->out, "%s%12s %12s %11s %11s  %-6s%s\n", term_style(&p->term, STYLE_DIM),
-		   "own", "change", "before", "after", "", term_style(&p->term, STYLE_PLAIN));
+	term_printf(&p->term, p->out,
+		    "\n{title}FUNCTIONS{}  what they are responsible for, and all that is below "
+		    "them\n\n");
+	term_printf(&p->term, p->out, "{dim}%12s %12s %11s %11s  %-6s{}\n", "own", "change",
+		    "before", "after", "");
 	for (uint32_t i = answer->skip; i < d->function_count && i - answer->skip < answer->most;
 	     i++) {
 		const struct diff_function *f = &d->functions[i];
@@ -126,20 +126,19 @@ static void print_functions(struct printing *p, const struct answer_diff *answer
 		if (!change && !own)
 			break;
 		signed_text(text, sizeof(text), own, d->by_count);
-		buf_printf(p->out, "%s%12s%s ", term_style(&p->term, style_of(own)),
-			   own ? text : "", term_style(&p->term, STYLE_PLAIN));
+		term_printf(&p->term, p->out, "%s%12s{} ", term_style(&p->term, style_of(own)),
+			    own ? text : "");
 		signed_text(text, sizeof(text), change, d->by_count);
 		amount_text(&a, &f->total.before, d->by_count);
 		amount_text(&b, &f->total.after, d->by_count);
-		buf_printf(p->out, "%s%12s%s %11s %11s  %-6s ",
-			   term_style(&p->term, style_of(change)), text,
-			   term_style(&p->term, STYLE_PLAIN), a.text, b.text,
-			   diff_statuses[diff_status(d, &f->total)]);
+		term_printf(&p->term, p->out, "%s%12s{} %11s %11s  %-6s ",
+			    term_style(&p->term, style_of(change)), text, a.text, b.text,
+			    diff_statuses[diff_status(d, &f->total)]);
 		print_name(p, strings_at(&d->names, f->name), 58);
 	}
 }
 
-static void print_diff(struct printing *p, const void *answer)
+void diff_print(struct printing *p, const void *answer)
 {
 	const struct answer_diff *a = answer;
 	const struct snapshot *sides[2] = { p->ask->snapshot, a->after.snapshot };
@@ -149,14 +148,14 @@ static void print_diff(struct printing *p, const void *answer)
 
 	for (unsigned i = 0; i < 2; i++)
 		about_line(p->out, &p->term, i ? "after" : "before", "%s: %s in %s blocks",
-			   sides[i]->name, size_text(i ? all->after.bytes : all->before.bytes),
+			   sides[i]->fleet ? ask_text(p->ask, i ? "b" : "a") : sides[i]->name,
+			   size_text(i ? all->after.bytes : all->before.bytes),
 			   count_text(i ? all->after.count : all->before.count));
-	buf_printf(p->out, "\n%sSTACKS%s  ", term_style(&p->term, STYLE_TITLE),
-		   term_style(&p->term, STYLE_PLAIN));
+	term_printf(&p->term, p->out, "\n{title}STACKS{}  ");
 	if (a->how[1].measure == MEASURE_PEAK) /* each has its own */
 		buf_text(p->out, measure_rows[MEASURE_PEAK].title);
 	else
-		shape_measure_title(p->out, sides[1]->model, &a->how[1]);
+		answering_measure(p, &a->how[1]);
 	for (unsigned i = 0; i < DIFF_STATUSES; i++)
 		buf_printf(p->out, "%s %s %s", i ? "," : ":", count_text(a->counts[i]),
 			   diff_statuses[i]);
@@ -255,7 +254,7 @@ static const struct answering answering = {
 	.defaults = "count=10",
 	.all_names = true,
 	.check = check_limit,
-	.print = print_diff,
+	.print = diff_print,
 	.judge = judge_growth,
 };
 

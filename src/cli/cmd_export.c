@@ -29,16 +29,15 @@ static const char *output, *color, *stacks;
 static bool list, by_count, groups;
 
 static const struct command_option options[] = {
-	{ "output", 'o', "FILE", "write to this file (- or none: standard output)", COMMAND_TEXT,
-	  &output },
-	{ "list", 'l', NULL, "list the formats, and what opens them", COMMAND_FLAG, &list },
+	VALUE("output", 'o', "FILE", "write to this file (- or none: standard output)", &output),
+	FLAG("list", 'l', "list the formats, and what opens them", &list),
 	SHAPE_MEASURE_OPTIONS(measure),
-	{ "count", 'c', NULL, "weigh by blocks, not by bytes", COMMAND_FLAG, &by_count },
-	{ "groups", 'g', NULL, "json and csv: one row a stack, not one an allocation", COMMAND_FLAG,
-	  &groups },
-	{ "stacks", 0, "HOW", "json: whole in every row (the default), or in a table of their own",
-	  COMMAND_WORD, &stacks, .words = "whole or table" },
-	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
+	FLAG("count", 'c', "weigh by blocks, not by bytes", &by_count),
+	FLAG("groups", 'g', "json and csv: one row a stack, not one an allocation", &groups),
+	WORD("stacks", 0, "HOW",
+	     "json: whole in every row (the default), or in a table of their own", &stacks,
+	     .words = "whole or table"),
+	WORD("color", 0, "WHEN", "auto, always or never", &color),
 	WAITING_ROWS,
 	{ 0 },
 };
@@ -50,10 +49,8 @@ static int show_list(void)
 
 	term_init(&term, 1, color);
 	for (const struct exporter *const *e = exporters; *e; e++)
-		buf_printf(&out, "%s%-12s%s %s\n%-12s %s%s%s\n", term_style(&term, STYLE_STRONG),
-			   (*e)->name, term_style(&term, STYLE_PLAIN), (*e)->help, "",
-			   term_style(&term, STYLE_DIM), (*e)->viewer,
-			   term_style(&term, STYLE_PLAIN));
+		term_printf(&term, &out, "{strong}%-12s{} %s\n%-12s {dim}%s{}\n", (*e)->name,
+			    (*e)->help, "", (*e)->viewer);
 	return buf_flush(&out, 1) ? 1 : 0;
 }
 
@@ -61,20 +58,13 @@ static const struct exporter *find_exporter(const char *name)
 {
 	const struct exporter *found = exporter_find(name);
 	struct nearest near = nearest_to(name);
-	const char *nearest;
 
 	if (found)
 		return found;
 	for (const struct exporter *const *e = exporters; *e; e++)
 		nearest_consider(&near, (*e)->name);
-	nearest = nearest_found(&near);
-	if (nearest)
-		fprintf(stderr, "memoir export: there is no format '%s'; did you mean '%s'?\n",
-			name, nearest);
-	else
-		fprintf(stderr,
-			"memoir export: there is no format '%s'; memoir export --list shows them\n",
-			name);
+	fprintf(stderr, "memoir export: there is no format '%s'%s\n", name,
+		nearest_hint(&near, "; memoir export --list shows them"));
 	return NULL;
 }
 
@@ -114,7 +104,7 @@ static int add_member(const struct exporter *e, struct export *x, struct snapsho
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
 	struct view *v = view_new(s->model, s->locations, filter, &err);
-	struct buf label = { 0 };
+	auto_buf struct buf label = { 0 };
 	int error;
 
 	if (!v) {
@@ -127,7 +117,6 @@ static int add_member(const struct exporter *e, struct export *x, struct snapsho
 	x->view = v;
 	x->measuring = shape_measuring(s->model, &measure, MEASURE_ALLOCATED);
 	error = e->add(x, m, sink);
-	buf_release(&label);
 	x->view = view_free(v);
 	return error;
 }

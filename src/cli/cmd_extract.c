@@ -7,7 +7,6 @@
 #include "base/buf_text.h"
 #include "base/human.h"
 #include "base/json.h"
-#include "base/progress.h"
 #include "cli/command.h"
 #include "cli/open.h"
 #include "cli/save.h"
@@ -18,10 +17,9 @@ static const char *folder;
 static bool list, as_json;
 
 static const struct command_option options[] = {
-	{ "output", 'o', "DIR", "the folder to write into; made if need be", COMMAND_TEXT,
-	  &folder },
-	{ "list", 'l', NULL, "only show what there is", COMMAND_FLAG, &list },
-	{ "json", 0, NULL, "show it as JSON", COMMAND_FLAG, &as_json },
+	VALUE("output", 'o', "DIR", "the folder to write into; made if need be", &folder),
+	FLAG("list", 'l', "only show what there is", &list),
+	FLAG("json", 0, "show it as JSON", &as_json),
 	WAITING_ROWS,
 	{ 0 },
 };
@@ -92,10 +90,9 @@ static int write_files(const struct model *m, struct buf *out, struct json *j)
 static int show(const struct model *m)
 {
 	auto_buf struct buf out = { 0 };
-	struct json j;
+	struct json j = { .out = &out };
 	int status = 0;
 
-	json_init(&j, &out);
 	if (as_json)
 		json_array(&j, NULL);
 	if (!list)

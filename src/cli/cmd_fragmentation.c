@@ -6,31 +6,47 @@
 #include "answer/words.h"
 #include "base/buf_text.h"
 #include "base/human.h"
-#include "cli/about.h"
 #include "cli/answering.h"
+#include "cli/blame_text.h"
 #include "cli/report.h"
 #include "cli/shape.h"
 
-static bool full;
+static bool full, blame;
+
+static const char *set_blame(const struct command_option *row, const char *value)
+{
+	blame = true;
+	return value ? answering_set(row, value) : NULL;
+}
 
 static const struct command_option options[] = {
-	{ "full", 0, NULL, "show every frame, and whole paths", COMMAND_FLAG, &full },
+	CALL("blame", 'b', NULL, "whose blocks keep how much resident memory", set_blame, NULL),
+	CALL("by", 0, "UNIT",
+	     "of --blame: what is kept as a whole, page, 64k, 2m or slab (jemalloc's slabs, else "
+	     "pages)",
+	     set_blame, .context = "by", .words = "page|64k|2m|slab"),
+	CALL("group", 0, "WHAT",
+	     "of --blame: by responsible function or by whole stack (responsible)", set_blame,
+	     .context = "group", .words = "responsible|stack"),
+	CALL("sort", 's', "WHAT", "of --blame: alone, shared, kept, bytes or count (alone)",
+	     set_blame, .context = "sort_by", .words = "alone|shared|kept|bytes|count"),
+	CALL("order", 0, "WORD", "of --blame: asc or dsc (dsc)", set_blame, .context = "order",
+	     .words = "asc|dsc|desc"),
+	FLAG("full", 0, "show every frame, and whole paths", &full),
 	{ 0 },
 };
 
 static void title(struct printing *p, const char *text)
 {
-	buf_printf(p->out, "\n%s%s%s", term_style(&p->term, STYLE_TITLE), text,
-		   term_style(&p->term, STYLE_PLAIN));
+	term_printf(&p->term, p->out, "\n{title}%s{}", text);
 }
 
 static void print_regions(struct printing *p, const struct fragmentation *f)
 {
 	title(p, "REGIONS");
-	buf_printf(p->out,
-		   "  with at least one block in them\n\n%s%12s %11s %10s %10s %8s %13s%s\n",
-		   term_style(&p->term, STYLE_DIM), "size", "regions", "in use", "empty", "used",
-		   "nearly empty", term_style(&p->term, STYLE_PLAIN));
+	term_printf(&p->term, p->out,
+		    "  with at least one block in them\n\n{dim}%12s %11s %10s %10s %8s %13s{}\n",
+		    "size", "regions", "in use", "empty", "used", "nearly empty");
 	for (unsigned i = 0; i < LEVELS; i++) {
 		const struct occupancy *o = &f->levels[i];
 
@@ -50,17 +66,16 @@ static void print_occupancy(struct printing *p, const struct answer_fragmentatio
 	uint64_t most = 0;
 
 	title(p, "HOW FULL");
-	buf_printf(p->out, "  regions of %s\n\n%s%12s %11s %10s%s\n", level_rows[s->level].name,
-		   term_style(&p->term, STYLE_DIM), "in use", "regions", "empty",
-		   term_style(&p->term, STYLE_PLAIN));
+	term_printf(&p->term, p->out, "  regions of %s\n\n{dim}%12s %11s %10s{}\n",
+		    level_rows[s->level].name, "in use", "regions", "empty");
 	for (unsigned i = 0; i < OCCUPANCY_BINS; i++)
 		most = o->bins[i].regions > most ? o->bins[i].regions : most;
 	for (unsigned i = 0; i < OCCUPANCY_BINS; i++) {
-		buf_printf(p->out, "%4u \xe2\x80\xa6 %3u %% %11s %10s  %s", i * 10, i * 10 + 10,
-			   count_text(o->bins[i].regions), size_text(o->bins[i].empty_bytes),
-			   term_style(&p->term, STYLE_NUMBER));
+		term_printf(&p->term, p->out, "%4u \xe2\x80\xa6 %3u %% %11s %10s  {number}", i * 10,
+			    i * 10 + 10, count_text(o->bins[i].regions),
+			    size_text(o->bins[i].empty_bytes));
 		shape_bar(p->out, most ? (double)o->bins[i].regions / (double)most : 0, columns);
-		buf_printf(p->out, "%s\n", term_style(&p->term, STYLE_PLAIN));
+		term_printf(&p->term, p->out, "{}\n");
 	}
 }
 
@@ -69,9 +84,9 @@ static void print_slack(struct printing *p, const struct fragmentation *f)
 	struct human a, b;
 
 	title(p, "SLACK");
-	buf_printf(p->out, "  usable, but not asked for: %s\n\n%s%21s %11s %10s %10s%s\n",
-		   human_size(&a, f->slack), term_style(&p->term, STYLE_DIM), "size", "blocks",
-		   "bytes", "slack", term_style(&p->term, STYLE_PLAIN));
+	term_printf(&p->term, p->out,
+		    "  usable, but not asked for: %s\n\n{dim}%21s %11s %10s %10s{}\n",
+		    human_size(&a, f->slack), "size", "blocks", "bytes", "slack");
 	for (unsigned i = 0; i < SLACK_CLASSES; i++) {
 		const struct slack_class *k = &f->classes[i];
 
@@ -105,11 +120,9 @@ static void print_holders(struct printing *p, const struct answer_fragmentation 
 
 		if (!h->held[s->level].pinned_bytes)
 			break;
-		buf_printf(p->out, "\n%s%8s%s  %s%s%s", term_style(&p->term, STYLE_NUMBER),
-			   share_text(h->held[s->level].pinned_bytes, o->empty_bytes),
-			   term_style(&p->term, STYLE_PLAIN), term_style(&p->term, STYLE_STRONG),
-			   size_text(h->held[s->level].pinned_bytes),
-			   term_style(&p->term, STYLE_PLAIN));
+		term_printf(&p->term, p->out, "\n{number}%8s{}  {strong}%s{}",
+			    share_text(h->held[s->level].pinned_bytes, o->empty_bytes),
+			    size_text(h->held[s->level].pinned_bytes));
 		buf_printf(p->out, " in %s region%s", count_text(h->held[s->level].regions),
 			   h->held[s->level].regions == 1 ? "" : "s");
 		buf_printf(p->out, ", for %s in %s block%s\n", size_text(h->weight.bytes),
@@ -125,11 +138,10 @@ static void print_holders(struct printing *p, const struct answer_fragmentation 
 static void print_over_time(struct printing *p, const struct answer_fragmentation *s)
 {
 	title(p, "OVER TIME");
-	buf_printf(p->out, "  regions in use\n\n%s%12s %10s", term_style(&p->term, STYLE_DIM), "at",
-		   "asked for");
+	term_printf(&p->term, p->out, "  regions in use\n\n{dim}%12s %10s", "at", "asked for");
 	for (unsigned i = 0; i < LEVELS; i++)
 		buf_printf(p->out, "  %7s %9s", level_rows[i].name, "used");
-	buf_printf(p->out, "%s\n", term_style(&p->term, STYLE_PLAIN));
+	term_printf(&p->term, p->out, "{}\n");
 	for (uint32_t k = 0; k < s->point_count; k++) {
 		const struct fragmentation_point *at = &s->points[k];
 
@@ -146,8 +158,7 @@ static void print_fragmentation(struct printing *p, const void *answer)
 {
 	const struct answer_fragmentation *s = answer;
 
-	about_text_program(p->out, &p->term, p->model);
-	about_text_loss(p->out, &p->term, p->model);
+	answering_about(p);
 	title(p, "FRAGMENTATION");
 	buf_printf(p->out, "  %s after the start: %s in %s blocks\n", duration_text(s->at_ns),
 		   size_text(s->fragmentation.live.bytes), count_text(s->fragmentation.live.count));
@@ -160,8 +171,15 @@ static void print_fragmentation(struct printing *p, const void *answer)
 	print_holders(p, s);
 }
 
+static const struct answering *blame_instead(void)
+{
+	blame_print_full = full;
+	return blame ? &blame_answering : NULL;
+}
+
 static const struct answering answering = {
 	.question = &question_fragmentation,
+	.instead = blame_instead,
 	.defaults = "count=5&level=64k",
 	.print = print_fragmentation,
 };
@@ -173,7 +191,9 @@ const struct command command_fragmentation = {
 	.examples = "  memoir fragmentation app.dat               at the peak\n"
 		    "  memoir fragmentation --at 100% app.dat     at the end\n"
 		    "  memoir fragmentation -r 4k -n 20 app.dat   who keeps single pages\n"
-		    "  memoir fragmentation --over-time 20 app.dat\n",
+		    "  memoir fragmentation --over-time 20 app.dat\n"
+		    "  memoir fragmentation --blame app.dat       which blocks cost most memory\n"
+		    "  memoir fragmentation --blame --by 2m --group stack --full app.dat\n",
 	.options = options,
 	.answers = &answering,
 };

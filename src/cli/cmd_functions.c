@@ -4,12 +4,13 @@
 #include "answer/functions.h"
 #include "base/buf_text.h"
 #include "base/human.h"
-#include "cli/about.h"
 #include "cli/answering.h"
+#include "cli/printers.h"
 #include "cli/shape.h"
 #include "cli/tree_text.h"
 
-static bool full, neighbours;
+bool functions_print_full;
+static bool neighbours;
 
 static const char *set_callers(const struct command_option *row, const char *value)
 {
@@ -18,28 +19,26 @@ static const char *set_callers(const struct command_option *row, const char *val
 }
 
 static const struct command_option options[] = {
-	{ "callers", 0, "NAME", "who calls this function, and what it calls", COMMAND_CALL, NULL,
-	  set_callers, "function" },
-	{ "full", 0, NULL, "names as long as they are", COMMAND_FLAG, &full },
+	CALL("callers", 0, "NAME", "who calls this function, and what it calls", set_callers,
+	     .context = "function"),
+	FLAG("full", 0, "names as long as they are", &functions_print_full),
 	{ 0 },
 };
 
-static void print_functions(struct printing *p, const void *answer)
+void functions_print(struct printing *p, const void *answer)
 {
 	const struct answer_functions *f = answer;
 	const struct weight *all = &f->tree.nodes[0].total;
-	struct tree_text how = { .term = p->term, .full = full, .own = true };
+	struct tree_text how = { .term = p->term, .full = functions_print_full, .own = true };
 
-	about_text_program(p->out, &p->term, p->model);
-	about_text_loss(p->out, &p->term, p->model);
-	buf_printf(p->out, "\n%sFUNCTIONS%s  ", term_style(&p->term, STYLE_TITLE),
-		   term_style(&p->term, STYLE_PLAIN));
+	answering_about(p);
+	term_printf(&p->term, p->out, "\n{title}FUNCTIONS{}  ");
 	if (!all->count)
 		buf_text(p->out, "nothing was ");
 	else
 		buf_printf(p->out, "%s in %s block%s ", size_text(all->bytes),
 			   count_text(all->count), all->count == 1 ? "" : "s");
-	shape_measure_title(p->out, p->model, &f->tree.options.measuring);
+	answering_measure(p, &f->tree.options.measuring);
 	buf_text(p->out, "\n");
 	answering_page(p, "name", "names", f->shown, f->count);
 	buf_text(p->out, "\n\n");
@@ -50,12 +49,11 @@ static void print_functions(struct printing *p, const void *answer)
 static void print_side(struct printing *p, const struct answer_callers *c, const char *title,
 		       const struct function_total *rows, uint32_t shown, uint32_t count)
 {
-	struct tree_text how = { .term = p->term, .full = full };
+	struct tree_text how = { .term = p->term, .full = functions_print_full };
 
 	if (!shown)
 		return;
-	buf_printf(p->out, "\n%s%s%s", term_style(&p->term, STYLE_TITLE), title,
-		   term_style(&p->term, STYLE_PLAIN));
+	term_printf(&p->term, p->out, "\n{title}%s{}", title);
 	if (shown < count)
 		buf_printf(p->out, "  the heaviest %u of %u", shown, count);
 	buf_text(p->out, "\n\n");
@@ -67,10 +65,9 @@ static void print_callers(struct printing *p, const void *answer)
 {
 	const struct answer_callers *c = answer;
 	const struct callers *f = &c->callers;
-	struct tree_text how = { .term = p->term, .full = full };
+	struct tree_text how = { .term = p->term, .full = functions_print_full };
 
-	about_text_program(p->out, &p->term, p->model);
-	about_text_loss(p->out, &p->term, p->model);
+	answering_about(p);
 	buf_char(p->out, '\n');
 	if (!f->function.node_count) {
 		buf_printf(p->out, "nothing that was ");
@@ -105,7 +102,7 @@ static const struct answering answering = {
 	.defaults = "count=40",
 	.instead = callers_instead,
 	.all_names = true,
-	.print = print_functions,
+	.print = functions_print,
 };
 
 const struct command command_functions = {

@@ -15,6 +15,7 @@
 #include "base/now.h"
 #include "base/xalloc.h"
 #include "cli/command.h"
+#include "cli/fleet/push_after.h"
 #include "cli/secrets.h"
 #include "stream/gather.h"
 
@@ -22,28 +23,25 @@
 #define WAIT_MAX 1000000000ull
 #define NAME_SHOWN 40
 
-static const char *output, *token_file, *max_size;
+static const char *output, *token_file, *max_size, *fleet_url;
 static uint64_t wait_s = 10, count, announce_port = STREAM_ANNOUNCE_PORT;
 static bool quiet, as_json;
 
 static const struct command_option options[] = {
-	{ "output", 'o', "FILE",
-	  "the file to write, or the folder (the recording's own name, here)", COMMAND_TEXT,
-	  &output },
-	{ "wait", 'w', "SECONDS", "seconds to wait for a sender (10)", COMMAND_NUMBER, &wait_s },
-	{ "count", 'n', "N", "without HOST:PORT: leave after so many recordings", COMMAND_NUMBER,
-	  &count },
-	{ "port", 'p', "PORT", "the UDP port to hear announcements on (43512)", COMMAND_NUMBER,
-	  &announce_port },
-	{ "token-file", 0, "FILE",
-	  "the token for senders of other users: its first line (MEMOIR_STREAM_TOKEN)",
-	  COMMAND_TEXT, &token_file },
-	{ "max-size", 0, "SIZE",
-	  "how much to keep at most: 500M, 4G (what leaves 5 % of the disk or 1 GiB free)",
-	  COMMAND_TEXT, &max_size },
-	{ "json", 0, NULL, "print an object for each recording, one to a line", COMMAND_FLAG,
-	  &as_json },
-	{ "quiet", 'q', NULL, "say nothing but what went wrong", COMMAND_FLAG, &quiet },
+	VALUE("output", 'o', "FILE",
+	      "the file to write, or the folder (the recording's own name, here)", &output),
+	VALUE("wait", 'w', "SECONDS", "seconds to wait for a sender (10)", &wait_s),
+	VALUE("count", 'n', "N", "without HOST:PORT: leave after so many recordings", &count),
+	VALUE("port", 'p', "PORT", "the UDP port to hear announcements on (43512)", &announce_port),
+	VALUE("token-file", 0, "FILE",
+	      "the token for senders of other users: its first line (MEMOIR_STREAM_TOKEN)",
+	      &token_file),
+	VALUE("max-size", 0, "SIZE",
+	      "how much to keep at most: 500M, 4G (what leaves 5 % of the disk or 1 GiB free)",
+	      &max_size),
+	VALUE("fleet", 0, "URL", "memoir fleet push each whole recording there", &fleet_url),
+	FLAG("json", 0, "print an object for each recording, one to a line", &as_json),
+	FLAG("quiet", 'q', "say nothing but what went wrong", &quiet),
 	{ 0 },
 };
 
@@ -132,10 +130,8 @@ static void print_json(struct buf *b, const struct gather_result *r)
 {
 	static const char *const outcomes[] = { "whole", "unfinished", "stopped", "broken" };
 	auto_buf struct buf id = { 0 };
-	struct json j;
+	struct json j = { .out = b, .compact = true };
 
-	json_init(&j, b);
-	j.compact = true;
 	json_object(&j, NULL);
 	json_text(&j, "from", r->where);
 	json_text(&j, "outcome", outcomes[r->outcome]);
@@ -196,6 +192,9 @@ static void finished(void *context, const struct gather_result *r)
 		s->failed = true;
 	if (error.size)
 		buf_flush(&error, STDERR_FILENO);
+	/* In a process of its own: those who send wait for nobody else. */
+	if (fleet_url && r->path && r->outcome == GATHER_WHOLE)
+		s->failed |= push_after(fleet_url, r->path, true, false) != 0;
 }
 
 static void progress(void *context, const struct gather_progress *p)

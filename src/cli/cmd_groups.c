@@ -34,7 +34,7 @@ static const struct {
 	const char *heading;
 	unsigned place, from;
 } sums[NUMBERS] = {
-#define SUM(id, name, type, heading, place, from, value)                                           \
+#define SUM(id, name, type, heading, place, from, value, help)                                     \
 	[NUMBER_##id] = { type, heading, place, from },
 #include "query/group_fields.def"
 #undef SUM

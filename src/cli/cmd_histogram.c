@@ -6,7 +6,6 @@
 #include "base/buf_text.h"
 #include "base/buf_type.h"
 #include "base/human.h"
-#include "cli/about.h"
 #include "cli/answering.h"
 #include "cli/shape.h"
 
@@ -73,8 +72,8 @@ static void print_bins(struct buf *out, const struct term *t, const struct histo
 	for (unsigned i = 0; i < h->count; i++)
 		if (value_of(&h->bins[i].weight, count) > most)
 			most = value_of(&h->bins[i].weight, count);
-	buf_printf(out, "%s%*s %11s %10s%s\n", term_style(t, STYLE_DIM), LABEL,
-		   histogram_kinds[h->kind], "blocks", "bytes", term_style(t, STYLE_PLAIN));
+	term_printf(t, out, "{dim}%*s %11s %10s{}\n", LABEL, histogram_kinds[h->kind], "blocks",
+		    "bytes");
 	for (unsigned i = 0; i < h->count; i++) {
 		const struct histogram_bin *b = &h->bins[i];
 		uint64_t value = value_of(&b->weight, count);
@@ -85,11 +84,11 @@ static void print_bins(struct buf *out, const struct term *t, const struct histo
 		bin_name(&name, h->kind, b);
 		if (text_columns(name.data) < LABEL)
 			buf_repeat(out, ' ', LABEL - text_columns(name.data));
-		buf_printf(out, "%s %11s %10s  %s", name.data, count_text(b->weight.count),
-			   size_text(b->weight.bytes), term_style(t, STYLE_NUMBER));
+		term_printf(t, out, "%s %11s %10s  {number}", name.data,
+			    count_text(b->weight.count), size_text(b->weight.bytes));
 		shape_bar(out, most ? (double)value / (double)most : 0, columns);
-		buf_printf(out, "%s%8s\n", term_style(t, STYLE_PLAIN),
-			   value ? share_text(value, value_of(&h->total, count)) : "");
+		term_printf(t, out, "{}%8s\n",
+			    value ? share_text(value, value_of(&h->total, count)) : "");
 		buf_release(&name);
 	}
 }
@@ -101,21 +100,18 @@ static void print_sizes(struct buf *out, const struct term *t, const struct hist
 
 	if (!top || !h->size_count)
 		return;
-	buf_printf(out, "\n%sSIZES%s  %s different ones; most %s first\n\n",
-		   term_style(t, STYLE_TITLE), term_style(t, STYLE_PLAIN),
-		   human_count(&a, h->size_count), count ? "blocks" : "bytes");
+	term_printf(t, out, "\n{title}SIZES{}  %s different ones; most %s first\n\n",
+		    human_count(&a, h->size_count), count ? "blocks" : "bytes");
 	for (uint32_t i = 0; i < h->size_count && i < top; i++) {
 		const struct size_row *s = &h->sizes[i];
 
 		human_count(&a, s->size);
 		human_count(&b, s->weight.count);
-		buf_printf(out, "%*s B %11s %10s  %s%8s%s", LABEL - 2, a.text, b.text,
-			   size_text(s->weight.bytes), term_style(t, STYLE_NUMBER),
-			   share_text(value_of(&s->weight, count), value_of(&h->total, count)),
-			   term_style(t, STYLE_PLAIN));
+		term_printf(t, out, "%*s B %11s %10s  {number}%8s{}", LABEL - 2, a.text, b.text,
+			    size_text(s->weight.bytes),
+			    share_text(value_of(&s->weight, count), value_of(&h->total, count)));
 		if (s->slack)
-			buf_printf(out, "%s  and %s slack%s", term_style(t, STYLE_DIM),
-				   human_size(&a, s->slack), term_style(t, STYLE_PLAIN));
+			term_printf(t, out, "{dim}  and %s slack{}", human_size(&a, s->slack));
 		buf_char(out, '\n');
 	}
 }
@@ -129,10 +125,8 @@ static void print_histogram(struct printing *p, const void *answer)
 	const struct model *m = p->model;
 	struct buf *out = p->out;
 
-	about_text_program(out, t, m);
-	about_text_loss(out, t, m);
-	buf_printf(out, "\n%s%s%s  ", term_style(t, STYLE_TITLE),
-		   h->kind == HISTOGRAM_SIZE ? "SIZE" : "LIFETIME", term_style(t, STYLE_PLAIN));
+	answering_about(p);
+	term_printf(t, out, "\n{title}%s{}  ", h->kind == HISTOGRAM_SIZE ? "SIZE" : "LIFETIME");
 	if (!h->total.count)
 		buf_text(out, "nothing was ");
 	else

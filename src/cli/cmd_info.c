@@ -30,22 +30,20 @@ static const char *color;
 static struct term term;
 
 static const struct command_option options[] = {
-	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
+	FLAG("json", 0, "print JSON", &as_json),
 	WAITING_ROWS,
-	{ "follow", 'f', NULL, "the same, showing the totals as they grow", COMMAND_FLAG, &follow },
-	{ "no-cache", 0, NULL, "neither use nor make a cache of the recording", COMMAND_FLAG,
-	  &no_cache },
+	FLAG("follow", 'f', "the same, showing the totals as they grow", &follow),
+	FLAG("no-cache", 0, "neither use nor make a cache of the recording", &no_cache),
 	NAMING_ROWS,
-	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
+	WORD("color", 0, "WHEN", "auto, always or never", &color),
 	{ 0 },
 };
 
 static void print_json(struct buf *out, const struct model *m, struct locations *locations,
 		       const struct stack_counts *s)
 {
-	struct json j;
+	struct json j = { .out = out };
 
-	json_init(&j, out);
 	json_object(&j, NULL);
 	facts_json(&j, m, s);
 	if (model_info(m, "environ"))
@@ -58,8 +56,7 @@ static void text_markers(struct buf *out, const struct model *m)
 {
 	const struct markers *t = &m->tables.markers;
 
-	buf_printf(out, "\n  %s%-10s%s%s\n", term_style(&term, STYLE_DIM), "marker", "set at, name",
-		   term_style(&term, STYLE_PLAIN));
+	term_printf(&term, out, "\n  {dim}%-10s%s{}\n", "marker", "set at, name");
 	for (size_t i = 0; i < t->count && i < MARKERS_SHOWN; i++) {
 		buf_printf(out, "  %-10u%s%s", t->rows[i].value,
 			   duration_text(model_ns(m, t->rows[i].stamp)),

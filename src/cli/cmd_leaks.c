@@ -5,7 +5,6 @@
 #include "base/buf_type.h"
 #include "base/human.h"
 #include "base/xalloc.h"
-#include "cli/about.h"
 #include "cli/answering.h"
 #include "cli/report.h"
 #include "cli/text.h"
@@ -18,7 +17,7 @@
 static bool full;
 
 static const struct command_option options[] = {
-	{ "full", 0, NULL, "show every frame, and whole paths", COMMAND_FLAG, &full },
+	FLAG("full", 0, "show every frame, and whole paths", &full),
 	{ 0 },
 };
 
@@ -27,17 +26,16 @@ static void print_function(const struct report *r, struct buf *out, uint32_t sta
 {
 	const struct responsible *responsible = responsible_of_view(r->view);
 	struct responsible_frame f;
-	struct buf name = { 0 };
+	auto_buf struct buf name = { 0 };
 	auto_free char *shorter = NULL;
 
 	if (!responsible_find(responsible, stack, &f))
 		return;
 	responsible_name(responsible, &f, &name);
 	shorter = text_abbreviated(name.data);
-	buf_printf(out, " by %s", term_style(&r->term, STYLE_FUNCTION));
+	term_printf(&r->term, out, " by {function}");
 	text_shortened(out, r->full ? name.data : shorter, r->full ? SIZE_MAX : NAME_MAX_COLUMNS);
 	buf_text(out, term_style(&r->term, STYLE_PLAIN));
-	buf_release(&name);
 }
 
 /* Red is for what should be looked at. */
@@ -55,10 +53,9 @@ static void print_verdict(struct report *r, struct buf *out, const struct verdic
 	const struct term *t = &r->term;
 	struct human a, b;
 
-	buf_printf(out, "\n%s%-9s%s ", term_style(t, style_of(v)), verdict_rows[v->class].title,
-		   term_style(t, STYLE_PLAIN));
-	buf_printf(out, "%s%s%s", term_style(t, STYLE_STRONG), human_size(&a, verdict_bytes(v)),
-		   term_style(t, STYLE_PLAIN));
+	term_printf(t, out, "\n%s%-9s{} ", term_style(t, style_of(v)),
+		    verdict_rows[v->class].title);
+	term_printf(t, out, "{strong}%s{}", human_size(&a, verdict_bytes(v)));
 	if (v->freed_at_exit)
 		buf_text(out, ", freed at exit");
 	else
@@ -68,8 +65,7 @@ static void print_verdict(struct report *r, struct buf *out, const struct verdic
 	if (v->stacks > 1)
 		buf_printf(out, " in %s stacks", human_count(&b, v->stacks));
 	if (v->class != VERDICT_UNCLEAR && v->class != VERDICT_POOL)
-		buf_printf(out, "%s, %.0f %% sure%s", term_style(t, STYLE_DIM), v->confidence * 100,
-			   term_style(t, STYLE_PLAIN));
+		term_printf(t, out, "{dim}, %.0f %% sure{}", v->confidence * 100);
 	buf_text(out, "\n          ");
 	verdict_evidence(out, v, model_runtime_ns(r->view->model));
 	buf_char(out, '\n');
@@ -113,13 +109,11 @@ static void print_rest(const struct printing *p, const struct answer_leaks *l)
 			   l->by_stack ? "stack" : "function", all->small.functions == 1 ? "" : "s",
 			   dim, all->small.functions == 1 ? "it" : "them", plain);
 	if (all->small.grows)
-		buf_printf(
-			p->out,
-			"  %stogether they grow%s: %s of it, %s of the peak, came in the last half "
-			"of the work\n",
-			term_style(&p->term, STYLE_WARNING), plain,
-			human_size(&a, all->small.late_bytes),
-			human_share(&b, all->small.late_bytes, p->model->totals.peak_bytes));
+		term_printf(&p->term, p->out,
+			    "  {warning}together they grow%s: %s of it, %s of the peak, came in "
+			    "the last half of the work\n",
+			    plain, human_size(&a, all->small.late_bytes),
+			    human_share(&b, all->small.late_bytes, p->model->totals.peak_bytes));
 	if (all->held_matters && !l->held)
 		buf_printf(p->out,
 			   "\n%s in %s block%s %s held until the end and freed at exit: memoir "
@@ -138,7 +132,7 @@ static void print_summary(const struct printing *p, const struct answer_leaks *l
 	struct leaks_sum sum = leaks_sum(all);
 	struct human a, b;
 
-	buf_printf(p->out, "\n%sLEAK VERDICTS%s\n", term_style(&p->term, STYLE_TITLE), plain);
+	term_printf(&p->term, p->out, "\n{title}LEAK VERDICTS%s\n", plain);
 	if (!all->count && !all->small.functions)
 		buf_text(p->out, "  everything was freed\n");
 	else if (!sum.functions[VERDICT_GROWING])
@@ -177,8 +171,7 @@ static void print_leaks(struct printing *p, const void *answer)
 	uint32_t more = 0;
 	struct human a;
 
-	about_text_program(p->out, &p->term, p->model);
-	about_text_loss(p->out, &p->term, p->model);
+	answering_about(p);
 	print_summary(p, l);
 	for (uint32_t i = 0; i < l->page_count && answering_turn(p); i++)
 		if (is_listed(l, &l->all->rows[l->page[i]]))
@@ -190,9 +183,8 @@ static void print_leaks(struct printing *p, const void *answer)
 			more += met++ >= l->skip + l->page_count && is_listed(l, v);
 	}
 	if (more)
-		buf_printf(p->out, "\n%s%s more; --top shows %s%s\n",
-			   term_style(&p->term, STYLE_DIM), human_count(&a, more),
-			   more == 1 ? "it" : "them", term_style(&p->term, STYLE_PLAIN));
+		term_printf(&p->term, p->out, "\n{dim}%s more; --top shows %s{}\n",
+			    human_count(&a, more), more == 1 ? "it" : "them");
 	free(r.frames);
 }
 

@@ -8,7 +8,6 @@
 #include "base/buf_type.h"
 #include "base/human.h"
 #include "base/xalloc.h"
-#include "cli/about.h"
 #include "cli/answering.h"
 #include "cli/shape.h"
 #include "cli/table.h"
@@ -20,20 +19,26 @@
 static bool full, timeline;
 
 static const struct command_option options[] = {
-	{ "timeline", 0, NULL, "show what all of them together used over time", COMMAND_FLAG,
-	  &timeline },
-	{ "points", 0, "N", "of --timeline, at most", COMMAND_CALL, NULL, answering_set, "points" },
+	FLAG("timeline", 0, "show what all of them together used over time", &timeline),
+	CALL("points", 0, "N", "of --timeline, at most", answering_set, .context = "points"),
 	ANSWERING_FULL(full),
 	{ 0 },
 };
 
 static const struct table_column map_columns[] = {
-	{ "MAP", false, STYLE_DIM, 0 },		{ "TIME", false, STYLE_PLAIN, 0 },
-	{ "LIFETIME", false, STYLE_NUMBER, 0 }, { "SIZE", false, STYLE_STRONG, 0 },
-	{ "PEAK RSS", false, STYLE_STRONG, 0 }, { "ADDRESS", false, STYLE_DIM, 110 },
-	{ "PERMS", true, STYLE_PLAIN, 90 },	{ "THREAD", true, STYLE_PLAIN, 130 },
-	{ "CALL", true, STYLE_DIM, 120 },	{ "NAME", true, STYLE_PLAIN, 0 },
-	{ "WHERE", true, STYLE_FUNCTION, 0 },	{ 0 },
+	{ "MAP", false, STYLE_DIM, 0 },
+	{ "TIME", false, STYLE_PLAIN, 0 },
+	{ "LIFETIME", false, STYLE_NUMBER, 0 },
+	{ "SIZE", false, STYLE_STRONG, 0 },
+	{ "PEAK RSS", false, STYLE_STRONG, 0 },
+	{ "RSS", false, STYLE_NUMBER, 100 },
+	{ "ADDRESS", false, STYLE_DIM, 110 },
+	{ "PERMS", true, STYLE_PLAIN, 90 },
+	{ "THREAD", true, STYLE_PLAIN, 130 },
+	{ "CALL", true, STYLE_DIM, 120 },
+	{ "NAME", true, STYLE_PLAIN, 0 },
+	{ "WHERE", true, STYLE_FUNCTION, 0 },
+	{ 0 },
 };
 
 static const struct table_column region_columns[] = {
@@ -102,9 +107,9 @@ static const char *shown_name(const char *name)
 /* The thread of a map, as people know it. */
 static void thread_of(const struct shown *s, uint32_t map, struct buf *out)
 {
-	const struct map_row *row = &s->maps->rows[map];
+	uint32_t call = map_history_maker(s->maps, &s->maps->rows[map]);
 	const struct threads *threads = &s->m->tables.threads;
-	uint32_t i = row->call == NO_CALL ? UINT32_MAX : s->maps->calls.rows[row->call].thread;
+	uint32_t i = call == NO_CALL ? UINT32_MAX : s->maps->calls.rows[call].thread;
 
 	buf_text(out, "");
 	if (i >= threads->count)
@@ -132,6 +137,7 @@ static void where_of(const struct shown *s, uint32_t call, struct buf *out)
 static void add_map(const struct shown *s, struct table *t, uint32_t map)
 {
 	const struct map_row *row = &s->maps->rows[map];
+	uint32_t maker = map_history_maker(s->maps, row);
 	auto_buf struct buf text = { 0 };
 	char perms[5];
 
@@ -140,17 +146,18 @@ static void add_map(const struct shown *s, struct table *t, uint32_t map)
 	cell_life(s, t, row->begun, row->ended);
 	table_cell(t, size_text(row->size));
 	table_cell(t, size_text(row->peak_rss));
+	table_cell(t, size_text(map_list_rss(s->list, map)));
 	table_cellf(t, "0x%" PRIx64, row->address);
 	permissions(perms, row->flags);
 	table_cell(t, perms);
 	thread_of(s, map, &text);
 	table_cell(t, text.data);
-	table_cell(t, row->call == NO_CALL ? ""
-					   : locations_call(s->list->view->locations,
-							    s->maps->calls.rows[row->call].call));
+	table_cell(t, maker == NO_CALL ? ""
+				       : locations_call(s->list->view->locations,
+							s->maps->calls.rows[maker].call));
 	table_cell(t, shown_name(map_history_name(s->maps, row)));
 	buf_clear(&text);
-	where_of(s, row->call, &text);
+	where_of(s, maker, &text);
 	table_cell(t, text.data);
 }
 
@@ -239,13 +246,13 @@ static void csv_maps(struct printing *p, const void *answer)
 	const struct shown shown = shown_of(p, answer), *s = &shown;
 	struct buf *out = p->out;
 
-	buf_text(out, "id,timestamp_ns,ended_ns,address,size,peak_rss,permissions,thread,call,"
+	buf_text(out, "id,timestamp_ns,ended_ns,address,size,peak_rss,rss,permissions,thread,call,"
 		      "backtrace_id,name,where\n");
 	for (uint32_t i = 0; i < s->answer->count && answering_turn(p); i++) {
 		uint32_t map = s->answer->rows[i];
 		const struct map_row *row = &s->maps->rows[map];
-		const struct map_call *call =
-			row->call == NO_CALL ? NULL : &s->maps->calls.rows[row->call];
+		uint32_t maker = map_history_maker(s->maps, row);
+		const struct map_call *call = maker == NO_CALL ? NULL : &s->maps->calls.rows[maker];
 		struct buf text = { 0 };
 		char perms[5];
 
@@ -259,6 +266,7 @@ static void csv_maps(struct printing *p, const void *answer)
 		csv_number(out, row->address);
 		csv_number(out, row->size);
 		csv_number(out, row->peak_rss);
+		csv_number(out, map_list_rss(s->list, map));
 		permissions(perms, row->flags);
 		csv_cell(out, perms);
 		thread_of(s, map, &text);
@@ -267,7 +275,7 @@ static void csv_maps(struct printing *p, const void *answer)
 		csv_number(out, call ? answer_stack(s->m, call->stack) : 0);
 		csv_cell(out, map_history_name(s->maps, row));
 		buf_clear(&text);
-		where_of(s, row->call, &text);
+		where_of(s, maker, &text);
 		csv_cell(out, text.data);
 		csv_end(out);
 		buf_release(&text);
@@ -296,11 +304,11 @@ static void print_line(struct printing *p, const char *label, const struct map_p
 
 		most = v > most ? v : most;
 	}
-	buf_printf(p->out, "%*s %s", LABEL - 1, label, term_style(&p->term, STYLE_NUMBER));
+	term_printf(&p->term, p->out, "%*s {number}", LABEL - 1, label);
 	for (unsigned i = 0; i < width; i++)
 		shape_cell(p->out, shape_eighths(value_at(points, n, offset, step * (i + 1), &hint),
 						 most, 1));
-	buf_printf(p->out, "%s %s\n", term_style(&p->term, STYLE_PLAIN), size_text(most));
+	term_printf(&p->term, p->out, "{} %s\n", size_text(most));
 }
 
 /* The lines of a timeline, and its columns as CSV. */
@@ -327,16 +335,15 @@ static void print_timeline(struct printing *p, const void *answer)
 	const struct answer_timeline_maps *t = answer;
 	const struct map_point *points = t->points;
 
-	about_text_program(p->out, &p->term, p->model);
-	about_text_loss(p->out, &p->term, p->model);
+	answering_about(p);
 	if (!t->count) {
 		buf_text(p->out, "\nno memory maps were recorded\n");
 		return;
 	}
-	buf_printf(p->out, "\n%sMEMORY MAPS%s  from %s to %s; each line's highest at its end\n\n",
-		   term_style(&p->term, STYLE_TITLE), term_style(&p->term, STYLE_PLAIN),
-		   duration_text(model_ns(p->model, points[0].at)),
-		   duration_text(model_ns(p->model, points[t->count - 1].at)));
+	term_printf(&p->term, p->out,
+		    "\n{title}MEMORY MAPS{}  from %s to %s; each line's highest at its end\n\n",
+		    duration_text(model_ns(p->model, points[0].at)),
+		    duration_text(model_ns(p->model, points[t->count - 1].at)));
 	for (size_t i = 0; i < LINES; i++)
 		print_line(p, lines[i].label, points, t->count, lines[i].offset);
 }

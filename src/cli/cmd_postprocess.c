@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* memoir postprocess: a recording that needs no other file, and tells no more than it should. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/human.h"
@@ -35,12 +34,12 @@ static const char *set_anonymity(const struct command_option *row, const char *v
 }
 
 static const struct command_option options[] = {
-	{ "output", 'o', "OUT", "the file to write; needed", COMMAND_TEXT, &path },
-	{ "debug-symbols", 'd', "PATH", "a file, or a folder, with debug information; may repeat",
-	  COMMAND_CALL, NULL, add_debug_path },
-	{ "debuginfod", 0, NULL, "ask the servers of DEBUGINFOD_URLS", COMMAND_FLAG, &debuginfod },
-	{ "anonymize", 'a', "HOW", "none, partial or full (none)", COMMAND_CALL, NULL,
-	  set_anonymity, .words = "none|partial|full" },
+	VALUE("output", 'o', "OUT", "the file to write; needed", &path),
+	CALL("debug-symbols", 'd', "PATH",
+	     "a file, or a folder, with debug information; may repeat", add_debug_path),
+	FLAG("debuginfod", 0, "ask the servers of DEBUGINFOD_URLS", &debuginfod),
+	CALL("anonymize", 'a', "HOW", "none, partial or full (none)", set_anonymity,
+	     .words = "none|partial|full"),
 	WAITING_ROW,
 	{ 0 },
 };

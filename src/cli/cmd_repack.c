@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* memoir repack: the same recording, compressed otherwise; what is whole of a broken one. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,12 +46,11 @@ static const char *disable_compression(const struct command_option *row, const c
 }
 
 static const struct command_option options[] = {
-	{ "output", 'o', "OUT", "the file to write; needed", COMMAND_TEXT, &path },
-	{ "compression", 'c', "HOW", "none, lz4, zstd or zstd:LEVEL, 1 to 22 (zstd:9)",
-	  COMMAND_CALL, NULL, set_compression, .words = "none|lz4|zstd" },
+	VALUE("output", 'o', "OUT", "the file to write; needed", &path),
+	CALL("compression", 'c', "HOW", "none, lz4, zstd or zstd:LEVEL, 1 to 22 (zstd:9)",
+	     set_compression, .words = "none|lz4|zstd"),
 	WAITING_ROW,
-	{ "disable-compression", 0, NULL, "the same as -c none", COMMAND_CALL, NULL,
-	  disable_compression },
+	CALL("disable-compression", 0, NULL, "the same as -c none", disable_compression),
 	{ 0 },
 };
 

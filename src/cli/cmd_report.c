@@ -19,13 +19,12 @@
 static bool with_commands, full, stacks;
 
 static const struct command_option options[] = {
-	{ "commands", 0, NULL, "show below each sentence the command that shows its evidence",
-	  COMMAND_FLAG, &with_commands },
-	{ "stacks", 0, NULL, "show the stack of each that weighs most", COMMAND_FLAG, &stacks },
-	{ "full", 0, NULL, "the same with every frame, and whole paths", COMMAND_FLAG, &full },
-	{ "measure", 'm', "WORD", "of a folder: peak, leaked, allocated or temporary (peak)",
-	  COMMAND_CALL, NULL, answering_set, "measure",
-	  .words = "peak|leaked|allocated|temporary" },
+	FLAG("commands", 0, "show below each sentence the command that shows its evidence",
+	     &with_commands),
+	FLAG("stacks", 0, "show the stack of each that weighs most", &stacks),
+	FLAG("full", 0, "the same with every frame, and whole paths", &full),
+	CALL("measure", 'm', "WORD", "of a folder: peak, leaked, allocated or temporary (peak)",
+	     answering_set, .context = "measure", .words = "peak|leaked|allocated|temporary"),
 	{ 0 },
 };
 
@@ -63,7 +62,7 @@ static void print_row(struct printing *p, const struct title *title, const struc
 {
 	const char *plain = term_style(&p->term, STYLE_PLAIN);
 	struct human share, bytes, count;
-	struct buf figures = { 0 }, where = { 0 };
+	auto_buf struct buf figures = { 0 }, where = { 0 };
 	size_t taken;
 
 	human_size(&bytes, row->weight.bytes);
@@ -78,16 +77,14 @@ static void print_row(struct printing *p, const struct title *title, const struc
 	where_line(v, row->stack, 3, &where);
 	if (row->stacks > 1)
 		buf_printf(&where, ", %s stacks", human_count(&count, row->stacks));
-	buf_printf(p->out, "%s%8s%s  %-28s  %s", term_style(&p->term, STYLE_NUMBER), share.text,
-		   plain, figures.data, term_style(&p->term, STYLE_FUNCTION));
+	term_printf(&p->term, p->out, "{number}%8s%s  %-28s  {function}", share.text, plain,
+		    figures.data);
 	taken = 12 + (figures.size < 28 ? 28 : figures.size);
 	text_shortened(p->out, where.data,
 		       full			    ? SIZE_MAX
 		       : p->term.width > taken + 40 ? p->term.width - taken
 						    : 40);
 	buf_printf(p->out, "%s\n", plain);
-	buf_release(&figures);
-	buf_release(&where);
 }
 
 static void print_title(struct printing *p, const struct title *title, const struct weight *all,
@@ -96,8 +93,7 @@ static void print_title(struct printing *p, const struct title *title, const str
 	const struct totals *t = &p->model->totals;
 	struct human a, b, c;
 
-	buf_printf(p->out, "\n%s%s%s  ", term_style(&p->term, STYLE_TITLE), title->text,
-		   term_style(&p->term, STYLE_PLAIN));
+	term_printf(&p->term, p->out, "\n{title}%s{}  ", title->text);
 	if (!all->count) {
 		buf_printf(p->out, "%s\n", title->empty);
 		return;
@@ -135,10 +131,9 @@ static void print_part(struct printing *p, struct report *r, const struct title 
 	if (part->functions <= part->count || rest.count > part->all.count)
 		return;
 	share_of(&a, title, &rest, &part->all);
-	buf_printf(p->out, "%s%8s  in %s other %s%s%s\n", term_style(&p->term, STYLE_DIM), a.text,
-		   human_count(&b, part->functions - part->count), by_stack ? "stack" : "function",
-		   part->functions - part->count == 1 ? "" : "s",
-		   term_style(&p->term, STYLE_PLAIN));
+	term_printf(&p->term, p->out, "{dim}%8s  in %s other %s%s{}\n", a.text,
+		    human_count(&b, part->functions - part->count), by_stack ? "stack" : "function",
+		    part->functions - part->count == 1 ? "" : "s");
 }
 
 /* Once, at the end: which names would say more. */
@@ -150,8 +145,7 @@ static void print_missing_names(struct printing *p, const struct view *v)
 	missing_names_init(&missing, v);
 	missing_names_line(&missing, &line);
 	if (line.size)
-		buf_printf(p->out, "\n%s%s%s\n", term_style(&p->term, STYLE_WARNING), line.data,
-			   term_style(&p->term, STYLE_PLAIN));
+		term_printf(&p->term, p->out, "\n{warning}%s{}\n", line.data);
 	missing_names_release(&missing);
 }
 
@@ -168,10 +162,6 @@ static void print_report(struct printing *p, const void *answer)
 
 	about_text_program(p->out, &p->term, p->model);
 	sentences_text(p, o->view, &o->sentences, with_commands);
-	if (o->says && !o->judged && !ask_has(p->ask, "sentences"))
-		buf_printf(p->out,
-			   "%s  Of so many allocations growth is judged with --sentences all.%s\n",
-			   term_style(&p->term, STYLE_DIM), term_style(&p->term, STYLE_PLAIN));
 	buf_char(p->out, '\n');
 	about_text_totals(p->out, &p->term, p->model, &o->memory);
 	about_text_loss(p->out, &p->term, p->model);

@@ -19,12 +19,14 @@
 #include "base/human.h"
 #include "base/xalloc.h"
 #include "cli/command.h"
+#include "cli/fleet/push_after.h"
 #include "cli/session.h"
 #include "collector/collector.h"
 #include "collector/daemonize.h"
 #include "collector/launch.h"
 #include "collector/log.h"
 #include "collector/program.h"
+#include "fleet/fleet.h"
 #include "recording/file_name.h"
 #include "stream/serve.h"
 #include "wire/options.h"
@@ -39,6 +41,8 @@
 extern char **environ;
 
 static bool quiet, wait_for_all, agent, agent_open;
+static const char *check_rules, *fleet_url;
+static char **environment_before; /* the program gets ours, memoir check this */
 static const char *agent_hosts;
 static const char *listen_on;
 static struct options options;
@@ -97,7 +101,7 @@ static const char *argument_name(const struct option_row *option)
 }
 
 /* A flag for every row of the recorder's table, and --no-FLAG for those that are on or off. */
-static const struct command_option *more_options(void)
+static const struct command_option *more_options(unsigned shared)
 {
 	static struct command_option rows[2 * ROWS_MAX + 1];
 	static char names[ROWS_MAX][40];
@@ -215,7 +219,7 @@ static void look_at_child(struct run *r)
 static void adopt(struct run *r, pid_t pid)
 {
 	struct collector *c = &r->collector;
-	struct maps maps = { 0 };
+	auto_release(maps_release) struct maps maps = { 0 };
 
 	r->adopted = true;
 	if (pid == r->child.pid)
@@ -224,7 +228,6 @@ static void adopt(struct run *r, pid_t pid)
 		c->target = pid;
 		c->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	}
-	maps_release(&maps);
 }
 
 static bool target_gone(struct collector *c)
@@ -429,6 +432,7 @@ static int record(struct run *r, const char *program, char **argv, int shm_fd)
 	struct collector *c = &r->collector;
 	const char *name = strrchr(program, '/') + 1, *reason;
 	int error = collector_init(c, shm_fd);
+	struct loadable_look look;
 	bool whole, known;
 
 	if (error) {
@@ -439,7 +443,10 @@ static int record(struct run *r, const char *program, char **argv, int shm_fd)
 	c->target_gone = target_gone;
 	c->arguments = (const char *const *)argv;
 	c->environment = (const char *const *)environ;
-	snprintf(c->executable, sizeof(c->executable), "%s", program);
+	/* What runs a script is another file; it may have become the next one before it is seen. */
+	program_look(program, &look);
+	snprintf(c->executable, sizeof(c->executable), "%s",
+		 look.interpreter[0] ? look.interpreter : program);
 	c->control->family.first_pid = r->child.pid;
 	choose_folder(c->control, r->child.pid, name);
 	log_start(&options, r->child.pid, name, STDERR_FILENO);
@@ -474,12 +481,67 @@ static int record(struct run *r, const char *program, char **argv, int shm_fd)
 	return error ? 1 : -1;
 }
 
+/* What `memoir check` is given: the folder of a tree, or the only recording. */
+static const char *recorded_path(struct run *r)
+{
+	struct recording *file = &r->collector.recording;
+	char *slash = strrchr(file->path, '/');
+
+	if (r->collector.control->options.track_children && slash)
+		*slash = '\0';
+	return file->path;
+}
+
+static void keep_environment(void)
+{
+	size_t count = 0;
+
+	while (environ[count])
+		count++;
+	environment_before = xcalloc(count + 1, sizeof(*environment_before));
+	memcpy(environment_before, environ, count * sizeof(*environment_before));
+}
+
+static void exec_check(const char *path)
+{
+	const char *words[] = { "memoir", "check", "--rules", check_rules, "--", path, NULL };
+	static const int changed[] = { SIGINT,	SIGQUIT, SIGPIPE, SIGXFSZ,
+				       SIGTSTP, SIGTERM, SIGHUP,  SIGCHLD };
+
+	for (size_t i = 0; i < sizeof(changed) / sizeof(changed[0]); i++)
+		set_handler(changed[i], SIG_DFL);
+	execve("/proc/self/exe", (char **)words, environment_before);
+	fprintf(stderr, "memoir: cannot start memoir check: %s\n", strerror(errno));
+	_exit(2);
+}
+
+/* In a process of its own: nothing of the collector is in its way.  What it ends with. */
+static int check_recorded(struct run *r)
+{
+	int status = 0;
+	pid_t pid;
+
+	if (!r->session.count || r->collector.recording.nameless) {
+		fprintf(stderr, "memoir: there is no recording to check\n");
+		return 2;
+	}
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		exec_check(recorded_path(r));
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 2;
+}
+
 static int start(const char *program, char **argv, const char *library)
 {
+	int checked = 0;
 	struct run *r = &run_state;
 	int shm_fd, status = session_open(&r->session);
 	char *real;
 
+	keep_environment();
 	shm_fd = status ? status : launch_memory(&options, r->session.pipe_path);
 	if (shm_fd < 0) {
 		fprintf(stderr, "memoir: shared memory: %s%s\n", strerror(-shm_fd),
@@ -498,13 +560,20 @@ static int start(const char *program, char **argv, const char *library)
 	real = realpath(program, NULL);
 	status = record(r, real ? real : program, argv, shm_fd);
 	free(real);
+	if (status < 0 && check_rules)
+		checked = check_recorded(r);
+	if (status < 0 && fleet_url && r->session.count && !r->collector.recording.nameless)
+		push_after(fleet_url, recorded_path(r), quiet, true);
 	launch_release(&r->child);
 	bell_owner = NULL;
 	if (status >= 0)
 		wait_for(r);
 	session_release(&r->session);
 	collector_release(&r->collector);
-	return status >= 0 ? status : launch_end_like(r->status);
+	free(environment_before);
+	if (status >= 0)
+		return status;
+	return checked && !r->status ? checked : launch_end_like(r->status);
 }
 
 /* What cannot be recorded runs as it would without us, which then end like it. */
@@ -524,7 +593,13 @@ static int start_untouched(const char *program, char **argv)
 	launch_release(&r->child);
 	wait_for(r);
 	session_release(&r->session);
-	return error ? say_not_started(program, error) : launch_end_like(r->status);
+	if (error)
+		return say_not_started(program, error);
+	if (check_rules && !r->status) {
+		fprintf(stderr, "memoir: there is no recording to check\n");
+		return 2;
+	}
+	return launch_end_like(r->status);
 }
 
 /* A standard descriptor that we were started without must not become one of our files. */
@@ -569,6 +644,28 @@ static int become_with_agent(const char *program, char **argv)
 	return say_not_started(program, -errno);
 }
 
+/* Can what is to be recorded be checked as one run?  Said before anything is run. */
+static bool check_is_possible(void)
+{
+	struct options initial;
+	size_t size = strlen(options.output);
+
+	options_init(&initial);
+	if (!check_rules)
+		return true;
+	if (access(check_rules, R_OK)) {
+		fprintf(stderr, "memoir: run: --check %s: %s\n", check_rules, strerror(errno));
+		return false;
+	}
+	if (options.track_children && strcmp(options.output, initial.output) != 0 &&
+	    options.output[size - 1] != '/') {
+		fprintf(stderr, "memoir: run: --check with --children needs a folder: -o %s/\n",
+			options.output);
+		return false;
+	}
+	return true;
+}
+
 static int run_program(int argc, char **argv)
 {
 	char program[PATH_MAX], library[PATH_MAX];
@@ -580,7 +677,7 @@ static int run_program(int argc, char **argv)
 		return 2;
 	}
 	fill_standard_descriptors();
-	more_options(); /* the environment counts without any flag too */
+	more_options(0); /* the environment counts without any flag too */
 	error = program_find(argv[0], program, sizeof(program));
 	if (error) {
 		fprintf(stderr, "memoir: cannot run %s: %s\n", argv[0],
@@ -594,8 +691,15 @@ static int run_program(int argc, char **argv)
 				     : "agent-allow-host");
 		return 2;
 	}
+	if (agent && check_rules) {
+		fprintf(stderr, "memoir: run: --check is about a recording, which --agent makes "
+				"none of\n");
+		return 2;
+	}
 	if (agent)
 		return become_with_agent(program, argv);
+	if (!check_is_possible())
+		return 2;
 	if (!launch_find_library(library, sizeof(library))) {
 		fprintf(stderr, "memoir: libmemoir.so is not beside memoir nor in ../lib/memoir; "
 				"MEMOIR_LIBRARY may name it\n");
@@ -619,35 +723,28 @@ static int run_program(int argc, char **argv)
 	return start(program, argv, library);
 }
 
+static const char *set_fleet(const struct command_option *row, const char *value)
+{
+	static struct err err;
+	struct fleet f;
+
+	fleet_url = value;
+	return fleet_parse(&f, value, &err) ? err.text : NULL;
+}
+
 static const struct command_option rows[] = {
-	{ .name = "quiet",
-	  .letter = 'q',
-	  .help = "say nothing at the end",
-	  .type = COMMAND_FLAG,
-	  .target = &quiet },
-	{ .name = "wait",
-	  .letter = 'w',
-	  .help = "with --children: end when all processes have, not with the first",
-	  .type = COMMAND_FLAG,
-	  .target = &wait_for_all },
-	{ .name = "agent",
-	  .help = "do not record: put the agent in that answers about jemalloc",
-	  .type = COMMAND_FLAG,
-	  .target = &agent },
-	{ .name = "listen",
-	  .argument = "WHERE",
-	  .help = "with --agent: ADDRESS:PORT or unix:PATH",
-	  .type = COMMAND_TEXT,
-	  .target = &listen_on },
-	{ .name = "agent-open-to-all",
-	  .help = "with --agent: anyone who can connect may read, without a token",
-	  .type = COMMAND_FLAG,
-	  .target = &agent_open },
-	{ .name = "agent-allow-host",
-	  .argument = "NAME[,NAME]",
-	  .help = "with --agent: answer requests for these names of the machine, too",
-	  .type = COMMAND_TEXT,
-	  .target = &agent_hosts },
+	FLAG("quiet", 'q', "say nothing at the end", &quiet),
+	FLAG("wait", 'w', "with --children: end when all processes have, not with the first",
+	     &wait_for_all),
+	VALUE("check", 0, "RULES", "then memoir check it: what the script RULES requires must hold",
+	      &check_rules),
+	CALL("fleet", 0, "URL", "then memoir fleet push it there", set_fleet),
+	FLAG("agent", 0, "do not record: put the agent in that answers about jemalloc", &agent),
+	VALUE("listen", 0, "WHERE", "with --agent: ADDRESS:PORT or unix:PATH", &listen_on),
+	FLAG("agent-open-to-all", 0,
+	     "with --agent: anyone who can connect may read, without a token", &agent_open),
+	VALUE("agent-allow-host", 0, "NAME[,NAME]",
+	      "with --agent: answer requests for these names of the machine, too", &agent_hosts),
 	{ 0 },
 };
 
@@ -657,6 +754,7 @@ const struct command command_run = {
 	.help = "record a program's allocations",
 	.examples = "  memoir run ./server --port 80\n"
 		    "  memoir run -o server.dat --no-free-stacks -- ./server --port 80\n"
+		    "  memoir run --check rules.lua -o tests.dat ./tests\n"
 		    "  memoir run --agent --listen 127.0.0.1:7000 ./server --port 80\n",
 	.options = rows,
 	.more_options = more_options,

@@ -19,14 +19,15 @@
 #define SCRIPT_SIZE_MAX (16u << 20)
 
 static const char *line;
-static bool sandbox;
+static bool sandbox, rhai;
 static atomic_bool stop;
 static int open_status; /* the worst of the files */
 
 static const struct command_option options[] = {
 	SCRIPTING_ROWS,
-	{ "execute", 'e', "TEXT", "this text is the script", COMMAND_TEXT, &line },
-	{ "sandbox", 0, NULL, "let it reach no files and no programs", COMMAND_FLAG, &sandbox },
+	VALUE("execute", 'e', "TEXT", "this text is the script", &line),
+	FLAG("sandbox", 0, "let it reach no files and no programs", &sandbox),
+	FLAG("rhai", 0, "it is in Rhai, whatever the file's name is; so is a prompt", &rhai),
 	WAITING_ROWS,
 	{ 0 },
 };
@@ -65,6 +66,7 @@ static struct script *make_script(int argc, char **argv)
 			  .open_source = answering_open_source },
 		.limits = scripting_limits,
 		.sandbox = sandbox,
+		.rhai = rhai,
 		.stop = &stop,
 		.argc = argc,
 		.argv = argv,
@@ -104,7 +106,7 @@ static int run_text(struct script *s, const char *name, const char *text, size_t
 static int run_file(struct script *s, const char *path)
 {
 	auto_close int fd = strcmp(path, "-") != 0 ? open(path, O_RDONLY | O_CLOEXEC) : dup(0);
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 	int status = STATUS_FAILED, error = fd < 0 ? -errno : 0;
 
 	if (!error)
@@ -115,7 +117,6 @@ static int run_file(struct script *s, const char *path)
 		fprintf(stderr, "memoir script: %s: that is no script: it is too long\n", path);
 	else
 		status = run_text(s, path, text.data ? text.data : "", text.size);
-	buf_release(&text);
 	return status;
 }
 
@@ -143,7 +144,7 @@ static int run_script(int argc, char **argv)
 		else if (file)
 			status = run_file(s, file);
 		else
-			status = prompt_run(s, &stop);
+			status = prompt_run(s, rhai, &stop);
 	}
 	script_free(s);
 	return status;

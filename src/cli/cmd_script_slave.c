@@ -17,7 +17,7 @@ static bool rhai;
 
 static const struct command_option options[] = {
 	SCRIPTING_ROWS,
-	{ "rhai", 0, NULL, "the snippets are in Rhai, not in Lua", COMMAND_FLAG, &rhai },
+	FLAG("rhai", 0, "the snippets are in Rhai, not in Lua", &rhai),
 	WAITING_ROWS,
 	{ 0 },
 };
@@ -28,8 +28,7 @@ static struct buf line;
 /* An object of this kind begins; write_object() ends it. */
 static void begin(struct json *j, struct buf *out, const char *kind)
 {
-	json_init(j, out);
-	j->compact = true;
+	*j = (struct json){ .out = out, .compact = true };
 	json_object(j, NULL);
 	json_text(j, "kind", kind);
 }
@@ -66,10 +65,8 @@ static int say_picture(const char *name, const unsigned char *bytes, size_t size
 
 	begin(&j, &out, "image");
 	json_text(&j, "path", name);
-	json_array(&j, "data");
-	for (size_t i = 0; i < size; i++)
+	JSON_EACH(&j, "data", i, size)
 		json_number(&j, NULL, bytes[i]);
-	json_end_array(&j);
 	return write_object(&j);
 }
 
@@ -120,7 +117,7 @@ static int run_snippet(struct script *s, const char *text, size_t size)
 	struct json j;
 	int error = 0;
 
-	script_run(s, rhai ? "snippet.rhai" : "snippet", text, size, &end);
+	script_run(s, "snippet", text, size, &end);
 	if (line.size)
 		error = say_line(line.data, line.size);
 	buf_clear(&line);
@@ -136,11 +133,12 @@ static int run_slave(int argc, char **argv)
 		.host = { .put = put },
 		.limits = scripting_limits,
 		.sandbox = true,
+		.rhai = rhai,
 		.argc = argc,
 		.argv = argv,
 	};
 	struct script *s = script_new(&o);
-	char *text = NULL;
+	auto_free char *text = NULL;
 	size_t room = 0;
 	ssize_t size;
 	int status = STATUS_DONE, error = 0;
@@ -157,7 +155,6 @@ static int run_slave(int argc, char **argv)
 			strerror(-error));
 		status = STATUS_FAILED;
 	}
-	free(text);
 	buf_release(&line);
 	script_free(s);
 	return status;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* memoir server: recordings in a browser, and for scripts over HTTP. */
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -12,6 +11,7 @@
 #include "base/buf.h"
 #include "base/xalloc.h"
 #include "cli/command.h"
+#include "cli/fleet/fleet_options.h"
 #include "cli/jemalloc/agent_token.h"
 #include "cli/naming.h"
 #include "cli/secrets.h"
@@ -78,40 +78,37 @@ static const char *add_host(const struct command_option *row, const char *value)
 }
 
 static const struct command_option options[] = {
-	{ "port", 'p', "N", "listen at this port (8080, or the next that is free)", COMMAND_NUMBER,
-	  &port },
-	{ "any-port", 0, NULL, "listen at any port that is free", COMMAND_FLAG, &any_port },
-	{ "interface", 'i', "ADDRESS", "listen at this address (127.0.0.1)", COMMAND_TEXT,
-	  &interface },
-	{ "debug-symbols", 'd', "PATH",
-	  "look here for debug symbols: a file or a folder; again for more", COMMAND_CALL,
-	  .set = naming_set_path },
-	{ "debuginfod", 0, NULL, "ask the servers of DEBUGINFOD_URLS for debug symbols",
-	  COMMAND_FLAG, &naming_debuginfod },
-	{ "source-root", 0, "DIR",
-	  "show sources below this folder, beside those where the program was built; again for "
-	  "more",
-	  COMMAND_CALL, .set = add_source_root },
-	{ "open", 'o', NULL, "open the page in a browser", COMMAND_FLAG, &open_page },
-	{ "token-file", 0, "FILE",
-	  "answer only those who know its first line (or MEMOIR_TOKEN; otherwise one is made)",
-	  COMMAND_TEXT, &token_file },
-	{ "password-file", 0, "FILE", "the same with a password, which is the file's first line",
-	  COMMAND_TEXT, &password_file },
-	{ "open-to-all", 0, NULL, "everybody who reaches the address may read, without a token",
-	  COMMAND_FLAG, &open_to_all },
-	{ "allow-host", 0, "NAME",
-	  "answer requests for this name of the machine, too; again for more", COMMAND_CALL,
-	  .set = add_host },
-	{ "upload-limit", 0, "SIZE", "how large a file may be that is sent (4GiB; 0: none)",
-	  COMMAND_TEXT, &upload_limit },
-	{ "agent", 'a', "ADDRESS",
-	  "a running program's agent: http://HOST:PORT, unix:/SOCKET, a process; again for more",
-	  COMMAND_CALL, .set = add_agent },
-	{ "agent-token-file", 0, "FILE", "the token of those agents: its first line", COMMAND_TEXT,
-	  &agent_token_file },
+	VALUE("port", 'p', "N", "listen at this port (8080, or the next that is free)", &port),
+	FLAG("any-port", 0, "listen at any port that is free", &any_port),
+	VALUE("interface", 'i', "ADDRESS", "listen at this address (127.0.0.1)", &interface),
+	CALL("debug-symbols", 'd', "PATH",
+	     "look here for debug symbols: a file or a folder; again for more", naming_set_path),
+	FLAG("debuginfod", 0, "ask the servers of DEBUGINFOD_URLS for debug symbols",
+	     &naming_debuginfod),
+	CALL("source-root", 0, "DIR",
+	     "show sources below this folder, beside those where the program was built; again for "
+	     "more",
+	     add_source_root),
+	FLAG("open", 'o', "open the page in a browser", &open_page),
+	VALUE("token-file", 0, "FILE",
+	      "answer only those who know its first line (or MEMOIR_TOKEN; otherwise one is made)",
+	      &token_file),
+	VALUE("password-file", 0, "FILE",
+	      "the same with a password, which is the file's first line", &password_file),
+	FLAG("open-to-all", 0, "everybody who reaches the address may read, without a token",
+	     &open_to_all),
+	CALL("allow-host", 0, "NAME",
+	     "answer requests for this name of the machine, too; again for more", add_host),
+	VALUE("upload-limit", 0, "SIZE", "how large a file may be that is sent (4GiB; 0: none)",
+	      &upload_limit),
+	CALL("agent", 'a', "ADDRESS",
+	     "a running program's agent: http://HOST:PORT, unix:/SOCKET, a process; again for more",
+	     add_agent),
+	VALUE("agent-token-file", 0, "FILE", "the token of those agents: its first line",
+	      &agent_token_file),
+	FLEET_ROW,
 	CA_FILE_ROW,
-	{ "api", 0, NULL, "print what GET /api answers, and leave", COMMAND_FLAG, &only_api },
+	FLAG("api", 0, "print what GET /api answers, and leave", &only_api),
 	{ 0 },
 };
 
@@ -208,7 +205,9 @@ static void end_soon(void)
 		pthread_detach(thread);
 }
 
-static int serve(const struct server_options *o, int argc, char **argv, const char *agent_token)
+/* Takes the fleet, which may be NULL. */
+static int serve(const struct server_options *o, int argc, char **argv, const char *agent_token,
+		 struct snapshot *fleet)
 {
 	struct server *s;
 	struct err err = { .offset = ERR_NO_OFFSET };
@@ -226,6 +225,8 @@ static int serve(const struct server_options *o, int argc, char **argv, const ch
 	sigaddset(&signals, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	s = server_new(o, &err);
+	if (fleet)
+		library_add_fleet(s->library, fleet);
 	if (!add_all(s, argc, argv, agent_token)) {
 		server_free(s);
 		return 1;
@@ -306,6 +307,7 @@ static int run_server(int argc, char **argv)
 	const char *agent_token = NULL;
 	const struct secret_sources agents_from = { .file = agent_token_file,
 						    .variable = "MEMOIR_AGENT_TOKEN" };
+	struct snapshot *fleet = NULL;
 	struct value size;
 	int status;
 
@@ -334,7 +336,12 @@ static int run_server(int argc, char **argv)
 	o.source_roots = source_roots;
 	o.source_root_count = source_root_count;
 	o.names = naming_locations();
-	return serve(&o, argc, argv, agent_token);
+	if (fleet_options_given()) {
+		fleet = fleet_options_snapshot("server", &status);
+		if (!fleet && fleet_options_named())
+			return status;
+	}
+	return serve(&o, argc, argv, agent_token, fleet);
 }
 
 const struct command command_server = {

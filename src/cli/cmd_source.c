@@ -13,18 +13,16 @@
 static bool full;
 
 static const struct command_option options[] = {
-	{ "full", 0, NULL, "every line, not only those around what weighs something", COMMAND_FLAG,
-	  &full },
+	FLAG("full", 0, "every line, not only those around what weighs something", &full),
 	{ 0 },
 };
 
 /* "  1.00 MiB  1.00 MiB      12 |" */
 static void print_margin(struct printing *p, const struct source_line *row, uint32_t line)
 {
-	buf_printf(p->out, "%s%11s%11s%s%8u  ", term_style(&p->term, STYLE_NUMBER),
-		   row ? size_text(row->total.bytes) : "",
-		   row && row->self.count ? size_text(row->self.bytes) : "",
-		   term_style(&p->term, STYLE_PLAIN), line);
+	term_printf(&p->term, p->out, "{number}%11s%11s{}%8u  ",
+		    row ? size_text(row->total.bytes) : "",
+		    row && row->self.count ? size_text(row->self.bytes) : "", line);
 }
 
 /* The first row from `i` on whose surroundings end behind `line`. */
@@ -66,10 +64,8 @@ static void print_weights(struct printing *p, const struct source_lines *l)
 	for (size_t i = 0; i < l->row_count && answering_turn(p); i++) {
 		print_margin(p, &l->rows[i], l->rows[i].line);
 		for (size_t k = 0; k < l->rows[i].function_count; k++)
-			buf_printf(p->out, "%s%s%s%s", k ? ", " : "",
-				   term_style(&p->term, STYLE_FUNCTION),
-				   locations_string(l->locations, l->rows[i].functions[k]),
-				   term_style(&p->term, STYLE_PLAIN));
+			term_printf(&p->term, p->out, "%s{function}%s{}", k ? ", " : "",
+				    locations_string(l->locations, l->rows[i].functions[k]));
 		buf_char(p->out, '\n');
 	}
 }
@@ -78,9 +74,9 @@ static void print_source(struct printing *p, const void *answer)
 {
 	const struct answer_source *s = answer;
 
-	buf_printf(p->out, "%s%s%s  %s in %s block%s ", term_style(&p->term, STYLE_TITLE), s->file,
-		   term_style(&p->term, STYLE_PLAIN), size_text(s->all.total.bytes),
-		   count_text(s->all.total.count), s->all.total.count == 1 ? "" : "s");
+	term_printf(&p->term, p->out, "{title}%s{}  %s in %s block%s ", s->file,
+		    size_text(s->all.total.bytes), count_text(s->all.total.count),
+		    s->all.total.count == 1 ? "" : "s");
 	shape_measure_title(p->out, p->model, &s->measuring);
 	buf_char(p->out, '\n');
 	if (!s->there)
@@ -89,8 +85,7 @@ static void print_source(struct printing *p, const void *answer)
 	else if (s->newer)
 		about_line(p->out, &p->term, "newer",
 			   "it was changed after the recording was made");
-	buf_printf(p->out, "\n%s%11s%11s%8s%s\n", term_style(&p->term, STYLE_DIM), "bytes", "self",
-		   "line", term_style(&p->term, STYLE_PLAIN));
+	term_printf(&p->term, p->out, "\n{dim}%11s%11s%8s{}\n", "bytes", "self", "line");
 	if (s->there)
 		print_text(p, s);
 	else

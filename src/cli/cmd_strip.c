@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* memoir strip: a recording without what was freed soon, but with all its totals. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/human.h"
@@ -26,9 +25,9 @@ static const char *set_threshold(const struct command_option *row, const char *v
 }
 
 static const struct command_option options[] = {
-	{ "output", 'o', "OUT", "the file to write; needed", COMMAND_TEXT, &path },
-	{ "threshold", 't', "DURATION", "keep what lived longer than this: 10ms, 2s, 5m …",
-	  COMMAND_CALL, NULL, set_threshold },
+	VALUE("output", 'o', "OUT", "the file to write; needed", &path),
+	CALL("threshold", 't', "DURATION", "keep what lived longer than this: 10ms, 2s, 5m …",
+	     set_threshold),
 	WAITING_ROW,
 	{ 0 },
 };

@@ -6,7 +6,6 @@
 #include "base/buf_text.h"
 #include "base/buf_type.h"
 #include "base/human.h"
-#include "cli/about.h"
 #include "cli/answering.h"
 #include "cli/shape.h"
 #include "cli/table.h"
@@ -53,8 +52,7 @@ static void print_threads(struct printing *p, const void *answer)
 	const struct answer_threads *a = answer;
 	struct table t;
 
-	about_text_program(p->out, &p->term, p->model);
-	about_text_loss(p->out, &p->term, p->model);
+	answering_about(p);
 	buf_char(p->out, '\n');
 	answering_page(p, "thread that allocated", "threads that allocated", a->shown, a->count);
 	buf_text(p->out, "\n\n");

@@ -5,7 +5,6 @@
 #include "answer/timeline.h"
 #include "base/buf_text.h"
 #include "base/human.h"
-#include "cli/about.h"
 #include "cli/answering.h"
 #include "cli/shape.h"
 
@@ -60,16 +59,15 @@ static void print_chart(const struct answer_timeline *t, const struct term *term
 		bool marked = (row + 1) % 4 == 0;
 
 		human_size(&label, (uint64_t)((double)most * (row + 1) / HEIGHT));
-		buf_printf(out, "%s%*s %s%s", term_style(term, STYLE_DIM), LABEL - 2,
-			   marked ? label.text : "", marked ? "\xe2\x94\xa4" : "\xe2\x94\x82",
-			   term_style(term, STYLE_PLAIN));
+		term_printf(term, out, "{dim}%*s %s{}", LABEL - 2, marked ? label.text : "",
+			    marked ? "\xe2\x94\xa4" : "\xe2\x94\x82");
 		buf_text(out, term_style(term, STYLE_NUMBER));
 		for (uint32_t i = 0; i < t->series.count; i++) {
 			uint64_t n = shape_eighths(t->series.points[i].most_bytes, most, HEIGHT);
 
 			shape_cell(out, n > row * 8 ? n - row * 8 : 0);
 		}
-		buf_printf(out, "%s\n", term_style(term, STYLE_PLAIN));
+		term_printf(term, out, "{}\n");
 	}
 }
 
@@ -78,7 +76,7 @@ static void print_axis(const struct answer_timeline *t, const struct term *term,
 	struct human a, b, c;
 	size_t used;
 
-	buf_printf(out, "%s%*s \xe2\x94\x94", term_style(term, STYLE_DIM), LABEL - 2, "0 B");
+	term_printf(term, out, "{dim}%*s \xe2\x94\x94", LABEL - 2, "0 B");
 	for (uint32_t i = 0; i < t->series.count; i++)
 		buf_text(out, "\xe2\x94\x80");
 	human_duration(&a, edge_ns(t, 0));
@@ -97,7 +95,7 @@ static void print_axis(const struct answer_timeline *t, const struct term *term,
 		buf_repeat(out, ' ', t->series.count - used - text_columns(c.text));
 		buf_text(out, c.text);
 	}
-	buf_printf(out, "%s\n", term_style(term, STYLE_PLAIN));
+	term_printf(term, out, "{}\n");
 }
 
 enum unit { UNIT_BYTES, UNIT_COUNT, UNIT_RATE };
@@ -127,8 +125,7 @@ static void print_line(const struct answer_timeline *t, const struct term *term,
 		human_count(&a, most);
 	else
 		human_size(&a, most);
-	buf_printf(out, "%s %s%s\n", term_style(term, STYLE_PLAIN), a.text,
-		   unit == UNIT_RATE ? "/s" : "");
+	term_printf(term, out, "{} %s%s\n", a.text, unit == UNIT_RATE ? "/s" : "");
 }
 
 static void print_timeline(struct printing *p, const void *answer)
@@ -141,10 +138,8 @@ static void print_timeline(struct printing *p, const void *answer)
 	for (uint32_t i = 1; i < t->series.count; i++)
 		if (t->series.points[i].most_bytes > top->most_bytes)
 			top = &t->series.points[i];
-	about_text_program(out, term, t->model);
-	about_text_loss(out, term, t->model);
-	buf_printf(out, "\n%sBYTES ALIVE%s  ", term_style(term, STYLE_TITLE),
-		   term_style(term, STYLE_PLAIN));
+	answering_about(p);
+	term_printf(term, out, "\n{title}BYTES ALIVE{}  ");
 	if (!top->most_count) {
 		buf_text(out, "nothing was alive\n");
 		shape_removed(out, term, t->model);

@@ -8,7 +8,6 @@
  * each screen. */
 #include <langinfo.h>
 #include <locale.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,11 +45,9 @@ static const char *interval_word = "1";
 static uint64_t screens;
 
 static const struct command_option options[] = {
-	{ "interval", 'i', "TIME", "a screen so often (1s): 0.5, 500ms, 10s", COMMAND_TEXT,
-	  &interval_word },
-	{ "screens", 0, "N", "end after so many screens", COMMAND_NUMBER, &screens },
-	{ "once", 0, NULL, "print one screen as text and end, as without a terminal", COMMAND_FLAG,
-	  &once },
+	VALUE("interval", 'i', "TIME", "a screen so often (1s): 0.5, 500ms, 10s", &interval_word),
+	VALUE("screens", 0, "N", "end after so many screens", &screens),
+	FLAG("once", 0, "print one screen as text and end, as without a terminal", &once),
 	NAMING_ROWS,
 	{ 0 },
 };

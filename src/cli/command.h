@@ -47,14 +47,40 @@ struct command_option {
 	const char *words;
 };
 
+/* Rows by what an option does: it sets a bool; it has an argument, which is taken as the target's
+ * type says, or is one of some words; set() is called.  `.words` and the like may follow. */
+#define COMMAND_TYPE(target)                                                                       \
+	_Generic((target), bool *                                                                  \
+		 : COMMAND_FLAG, const char **                                                     \
+		 : COMMAND_TEXT, uint64_t *                                                        \
+		 : COMMAND_NUMBER)
+#define FLAG(name, letter, help, target)                                                           \
+	{                                                                                          \
+		name, letter, NULL, help, COMMAND_TYPE(target), target                             \
+	}
+#define VALUE(name, letter, argument, help, target, ...)                                           \
+	{                                                                                          \
+		name, letter, argument, help, COMMAND_TYPE(target), target, ##__VA_ARGS__          \
+	}
+#define WORD(name, letter, argument, help, target, ...)                                            \
+	{                                                                                          \
+		name, letter, argument, help, COMMAND_WORD, target, ##__VA_ARGS__                  \
+	}
+#define CALL(name, letter, argument, help, set, ...)                                               \
+	{                                                                                          \
+		name, letter, argument, help, COMMAND_CALL, NULL, set, ##__VA_ARGS__               \
+	}
+
 struct command {
 	const char *name;
 	const char *args;		      /* "FILE", "PROGRAM [ARGUMENT…]" */
 	const char *help;		      /* one line */
 	const char *examples;		      /* lines for --help, or NULL */
 	const struct command_option *options; /* ends with a row without a name; may be NULL */
-	/* More rows, made at run time from another table (memoir run: the recorder's options). */
-	const struct command_option *(*more_options)(void);
+	/* More rows, made at run time from another table (memoir run: the recorder's options), and
+	 * what that is asked for where several commands share it. */
+	const struct command_option *(*more_options)(unsigned shared);
+	unsigned shared;
 	bool takes_filters;	      /* has the options of filtering.h; opens with open_view() */
 	bool stops_at_first_argument; /* options end at the first word that is none */
 	/* The same if this says so of it: it is a command, whose options are its own.  Or NULL. */

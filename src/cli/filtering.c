@@ -20,7 +20,7 @@ static bool no_cache;
 static const char *complaint(const struct err *err, const char *expression)
 {
 	static struct buf text;
-	struct buf before = { 0 };
+	auto_buf struct buf before = { 0 };
 
 	buf_clear(&text);
 	if (err->offset == ERR_NO_OFFSET || strchr(expression, '\n')) {
@@ -34,7 +34,6 @@ static const char *complaint(const struct err *err, const char *expression)
 	buf_text(&text, "\n  ");
 	buf_repeat(&text, ' ', before.data ? text_columns(before.data) : 0);
 	buf_char(&text, '^');
-	buf_release(&before);
 	return text.data;
 }
 
@@ -62,11 +61,10 @@ static const char *set_row(const struct command_option *option, const char *valu
 const struct command_option *filtering_options(void)
 {
 	static const struct command_option options[] = {
-		{ "filter", 'F', "EXPRESSION", "only allocations that fulfil it; may be repeated",
-		  COMMAND_CALL, NULL, set_filter },
+		CALL("filter", 'F', "EXPRESSION",
+		     "only allocations that fulfil it; may be repeated", set_filter),
 		NAMING_ROWS,
-		{ "no-cache", 0, NULL, "neither use nor make a cache of the recording",
-		  COMMAND_FLAG, &no_cache },
+		FLAG("no-cache", 0, "neither use nor make a cache of the recording", &no_cache),
 		{ 0 },
 	};
 

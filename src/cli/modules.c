@@ -128,9 +128,9 @@ static void text_refused(struct buf *out, const struct term *term,
 		const struct symbols_refused *r = &found->refused[k];
 
 		buf_repeat(out, ' ', INDENT);
-		buf_printf(out, "%snot used: ", term_style(term, STYLE_WARNING));
+		term_printf(term, out, "{warning}not used: ");
 		buf_printable(out, r->path, strlen(r->path));
-		buf_printf(out, ": %s%s\n", r->why, term_style(term, STYLE_PLAIN));
+		term_printf(term, out, ": %s{}\n", r->why);
 	}
 }
 
@@ -161,9 +161,8 @@ static void text_advice(struct buf *out, const struct term *term, const struct m
 		packaged += m->packages[i] != NULL;
 	if (!m->lacking)
 		return;
-	buf_printf(out, "\n  %sNames are missing in %zu module%s.%s\n",
-		   term_style(term, STYLE_STRONG), m->lacking, m->lacking == 1 ? "" : "s",
-		   term_style(term, STYLE_PLAIN));
+	term_printf(term, out, "\n  {strong}Names are missing in %zu module%s.{}\n", m->lacking,
+		    m->lacking == 1 ? "" : "s");
 	if (packaged) {
 		buf_text(out, "  To see them, ");
 		text_packages(out, m);
@@ -225,8 +224,7 @@ void modules_text(struct buf *out, const struct term *term, const struct model *
 	auto_release(missing_release) struct missing missing = { 0 };
 
 	find_missing(&missing, m, locations);
-	buf_printf(out, "\n  %s%-13s%s\n", term_style(term, STYLE_DIM), "symbols   module",
-		   term_style(term, STYLE_PLAIN));
+	term_printf(term, out, "\n  {dim}%-13s{}\n", "symbols   module");
 	for (size_t i = 0; i < m->tables.module_count; i++) {
 		const struct symbols_found *found;
 		const char *path = locations_module_path(locations, (uint32_t)i);
@@ -234,10 +232,10 @@ void modules_text(struct buf *out, const struct term *term, const struct model *
 		if (!m->tables.modules[i].known)
 			continue;
 		found = locations_found(locations, (uint32_t)i);
-		buf_printf(out, "  %s%-10s%s",
-			   term_style(term, found->level < SYMBOLS_NAMES ? STYLE_WARNING
-									 : STYLE_FUNCTION),
-			   level_texts[found->level], term_style(term, STYLE_PLAIN));
+		term_printf(term, out, "  %s%-10s{}",
+			    term_style(term, found->level < SYMBOLS_NAMES ? STYLE_WARNING
+									  : STYLE_FUNCTION),
+			    level_texts[found->level]);
 		buf_printable(out, path, strlen(path));
 		buf_char(out, '\n');
 		text_refused(out, term, found);

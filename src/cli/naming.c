@@ -15,8 +15,7 @@ const char *naming_set_path(const struct command_option *row, const char *value)
 {
 	if (access(value, R_OK) < 0)
 		return "a file or folder that can be read";
-	paths = xgrow(paths, path_count, &path_room, sizeof(*paths));
-	paths[path_count++] = value;
+	*xpush(paths, path_count, path_room) = value;
 	return NULL;
 }
 

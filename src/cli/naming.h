@@ -9,14 +9,10 @@
 extern bool naming_debuginfod;
 const char *naming_set_path(const struct command_option *row, const char *value);
 #define NAMING_ROWS                                                                                \
-	{ "debug-symbols", 'd',                                                                    \
-	  "PATH",	   "a file or folder with debug symbols; may be repeated",                 \
-	  COMMAND_CALL,	   NULL,                                                                   \
-	  naming_set_path },                                                                       \
-	{                                                                                          \
-		"debuginfod", 0, NULL, "ask the servers of DEBUGINFOD_URLS for debug symbols",     \
-			COMMAND_FLAG, &naming_debuginfod                                           \
-	}
+	CALL("debug-symbols", 'd', "PATH", "a file or folder with debug symbols; may be repeated", \
+	     naming_set_path),                                                                     \
+		FLAG("debuginfod", 0, "ask the servers of DEBUGINFOD_URLS for debug symbols",      \
+		     &naming_debuginfod)
 
 /* What the command line asked for.  Says so, once, if servers cannot be asked. */
 struct locations_options naming_locations(void);

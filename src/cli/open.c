@@ -11,6 +11,7 @@
 
 #include "answer/folder.h"
 #include "answer/kind.h"
+#include "answer/kind_fleet.h"
 #include "base/buf.h"
 #include "base/buf_text.h"
 #include "base/human.h"
@@ -281,6 +282,23 @@ static struct snapshot *open_folder(const char *path, int *ret_status)
 	return s;
 }
 
+/* A fleet by its address; who asks is what environment and file say. */
+static struct snapshot *open_fleet(const char *command, const char *url, int *ret_status)
+{
+	auto_free struct fleet_settings *settings = xcalloc(1, sizeof(*settings));
+	struct err err = { .offset = ERR_NO_OFFSET };
+	struct snapshot *s = NULL;
+
+	*ret_status = STATUS_DONE;
+	if (!fleet_settings_read(settings, &err))
+		s = kind_fleet_open(settings, url, &err);
+	if (!s) {
+		fprintf(stderr, "memoir %s: %.200s: %s\n", command, url, err.text);
+		*ret_status = STATUS_FAILED;
+	}
+	return s;
+}
+
 struct snapshot *open_kind(const char *command, char *path, const char *name,
 			   const struct open_options *options, int *ret_status)
 {
@@ -293,6 +311,8 @@ struct snapshot *open_kind(const char *command, char *path, const char *name,
 	struct snapshot *s;
 	int error;
 
+	if (fleet_is_address(path))
+		return open_fleet(command, path, ret_status);
 	if (!name)
 		return open_snapshot(command, path, options, ret_status);
 	if (!strcmp(name, kind_processes.name))

@@ -13,7 +13,6 @@
 #include "base/xalloc.h"
 #include "cli/about.h"
 #include "cli/table.h"
-#include "cli/text.h"
 
 bool processes_is_folder(const char *path)
 {
@@ -195,9 +194,9 @@ static void print_report(struct printing *p, const void *answer)
 	struct table t;
 
 	processes_print(p, answer);
-	buf_printf(p->out, "\n%sWHO HOLDS IT%s  %s, of all processes: %s in %s blocks\n\n",
-		   term_style(&p->term, STYLE_TITLE), term_style(&p->term, STYLE_PLAIN),
-		   when[all->measure], size_text(h->total.bytes), count_text(h->total.count));
+	term_printf(&p->term, p->out,
+		    "\n{title}WHO HOLDS IT{}  %s, of all processes: %s in %s blocks\n\n",
+		    when[all->measure], size_text(h->total.bytes), count_text(h->total.count));
 	table_init(&t, holder_columns);
 	for (size_t i = 0; i < h->count && i < all->top; i++)
 		print_holder(&t, all, &h->rows[i]);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/buf_text.h"
@@ -40,6 +41,7 @@ static struct script *completed; /* whose names are completed */
 static char *words, *next_word;
 static char *history;
 static atomic_bool *stopped;
+static struct termios terminal_before;
 
 static bool load_edit(void)
 {
@@ -88,6 +90,20 @@ static char **complete(const char *word, int start, int end)
 	return edit.matches(word, next_match);
 }
 
+/* libedit prints the prompt before it takes the terminal over.  A Ctrl-D in between, or while a
+ * line runs, would be an end of file for nobody, and then a zero byte in the next line, which so is
+ * not empty, and which no Ctrl-D ends.  Without a meaning for the terminal it waits for libedit. */
+static void keep_end_keys(void)
+{
+	struct termios t;
+
+	if (tcgetattr(0, &terminal_before))
+		return;
+	t = terminal_before;
+	t.c_cc[VEOF] = _POSIX_VDISABLE;
+	tcsetattr(0, TCSANOW, &t);
+}
+
 static void start_edit(struct script *s)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -95,6 +111,7 @@ static void start_edit(struct script *s)
 	/* Our stdout has no descriptor any more (harmless.h), and libedit asks for one. */
 	if (!*edit.output)
 		*edit.output = fdopen(dup(1), "w");
+	keep_end_keys();
 	completed = s;
 	*edit.completer = complete;
 	*edit.word_breaks = " \t\n.:()[]{},;+-*/<>=~#\"'&|";
@@ -131,6 +148,13 @@ static void on_interrupt(int signal_number)
 	atomic_store(stopped, true);
 }
 
+/* "only_leaked?" is a question, and no beginning of anything. */
+static bool is_question(const struct buf *text)
+{
+	return text->size > 1 && text->data[text->size - 1] == '?' &&
+	       !memchr(text->data, '\n', text->size) && !memchr(text->data, '"', text->size);
+}
+
 /* One line, with those before it that it goes on: false at exit(). */
 static bool run_line(struct script *s, struct buf *text, struct script_end *end)
 {
@@ -138,10 +162,16 @@ static bool run_line(struct script *s, struct buf *text, struct script_end *end)
 
 	atomic_store(stopped, false);
 	sigaction(SIGINT, &stop, &before);
-	if (script_run_line(s, text->data, text->size, end))
+	end->status = SCRIPT_DONE;
+	if (is_question(text)) {
+		text->data[text->size - 1] = '\0';
+		script_explain(s, text->data);
 		buf_clear(text);
-	else
+	} else if (script_run_line(s, text->data, text->size, end)) {
+		buf_clear(text);
+	} else {
 		end->status = SCRIPT_DONE;
+	}
 	sigaction(SIGINT, &before, NULL);
 	atomic_store(stopped, false);
 	if (end->status == SCRIPT_EXITED)
@@ -152,11 +182,11 @@ static bool run_line(struct script *s, struct buf *text, struct script_end *end)
 	return true;
 }
 
-int prompt_run(struct script *s, atomic_bool *stop)
+int prompt_run(struct script *s, bool rhai, atomic_bool *stop)
 {
 	bool terminal = isatty(0) && isatty(1), editing = terminal && load_edit();
 	struct script_end end = { .status = SCRIPT_DONE };
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 	bool failed = false;
 	char *line;
 
@@ -164,7 +194,8 @@ int prompt_run(struct script *s, atomic_bool *stop)
 	if (editing)
 		start_edit(s);
 	if (terminal)
-		puts("Lua; help() lists what there is, Ctrl-D ends.");
+		printf("%s; help() lists what there is, a name and ? explain it, Ctrl-D ends.\n",
+		       rhai ? "Rhai" : "Lua");
 	while ((line = next_line(editing, text.size > 0))) {
 		if (editing && *line)
 			edit.add_history(line);
@@ -180,12 +211,13 @@ int prompt_run(struct script *s, atomic_bool *stop)
 	}
 	if (editing && history)
 		edit.write_history(history);
+	if (editing)
+		tcsetattr(0, TCSANOW, &terminal_before);
 	if (terminal && !line)
 		puts("");
 	free(words);
 	free(history);
 	words = next_word = history = NULL;
-	buf_release(&text);
 	if (end.status == SCRIPT_EXITED)
 		return end.code & 0xff;
 	return failed && !terminal ? STATUS_FAILED : STATUS_DONE;

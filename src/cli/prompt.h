@@ -8,5 +8,6 @@
 struct script;
 
 /* Runs line after line until the end of input or exit(): what the command is to end with.  `stop`
- * is set by Ctrl-C, which ends what runs, not the prompt. */
-int prompt_run(struct script *s, atomic_bool *stop);
+ * is set by Ctrl-C, which ends what runs, not the prompt.  A line that ends with a question mark
+ * explains what is before it. */
+int prompt_run(struct script *s, bool rhai, atomic_bool *stop);

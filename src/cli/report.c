@@ -162,8 +162,7 @@ static size_t others_from(const struct report *r, size_t i)
 static void print_count(const struct report *r, struct buf *out, size_t count, const char *what)
 {
 	buf_repeat(out, ' ', INDENT);
-	buf_printf(out, "%s\xe2\x80\xa6 %zu %s%s\n", term_style(&r->term, STYLE_DIM), count, what,
-		   term_style(&r->term, STYLE_PLAIN));
+	term_printf(&r->term, out, "{dim}\xe2\x80\xa6 %zu %s{}\n", count, what);
 }
 
 void report_stack(struct report *r, struct buf *out, uint32_t stack, unsigned call)

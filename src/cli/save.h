@@ -2,7 +2,6 @@
 #pragma once
 /* What the commands that make a recording of another one have in common: the two names, the bar,
  * the lines about what went wrong and what became of it. */
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/progress.h"

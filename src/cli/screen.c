@@ -228,12 +228,11 @@ void screen_line(struct screen_lines *s, const char *text, size_t size)
 
 void screen_linef(struct screen_lines *s, const char *format, ...)
 {
-	char text[1024];
+	auto_buf struct buf text = { 0 };
 	va_list args;
-	int n;
 
 	va_start(args, format);
-	n = vsnprintf(text, sizeof(text), format, args);
+	term_vprintf(s->term, &text, format, args);
 	va_end(args);
-	screen_line(s, text, n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1);
+	screen_line(s, text.size ? text.data : "", text.size);
 }

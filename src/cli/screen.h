@@ -59,5 +59,6 @@ struct screen_lines {
 };
 
 void screen_line(struct screen_lines *s, const char *text, size_t size);
+/* With styles, as term_printf() has them. */
 void screen_linef(struct screen_lines *s, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

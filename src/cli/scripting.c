@@ -18,8 +18,7 @@ static size_t recording_count, recording_room;
 
 const char *scripting_add_data(const struct command_option *row, const char *value)
 {
-	recordings = xgrow(recordings, recording_count, &recording_room, sizeof(*recordings));
-	recordings[recording_count++] = xstrdup(value);
+	*xpush(recordings, recording_count, recording_room) = xstrdup(value);
 	return NULL;
 }
 

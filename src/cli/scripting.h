@@ -10,19 +10,11 @@ extern struct script_limits scripting_limits; /* as the options say */
 const char *scripting_add_data(const struct command_option *row, const char *value);
 const char *scripting_set_limit(const struct command_option *row, const char *value);
 #define SCRIPTING_ROWS                                                                             \
-	{ "data",	'd',                                                                       \
-	  "FILE",	"a recording, the script's data(); may be given again",                    \
-	  COMMAND_CALL, .set = scripting_add_data },                                               \
-		{ "time",	0,                                                                 \
-		  "DURATION",	"end it after so long",                                            \
-		  COMMAND_CALL, .set = scripting_set_limit },                                      \
-		{ "memory",	0,                                                                 \
-		  "SIZE",	"let its own values take no more",                                 \
-		  COMMAND_CALL, .set = scripting_set_limit },                                      \
-	{                                                                                          \
-		"instructions", 0, "N", "end it after so many steps", COMMAND_CALL,                \
-			.set = scripting_set_limit                                                 \
-	}
+	CALL("data", 'd', "FILE", "a recording, the script's data(); may be given again",          \
+	     scripting_add_data),                                                                  \
+		CALL("time", 0, "DURATION", "end it after so long", scripting_set_limit),          \
+		CALL("memory", 0, "SIZE", "let its own values take no more", scripting_set_limit), \
+		CALL("instructions", 0, "N", "end it after so many steps", scripting_set_limit)
 
 /* Is it a recording, or another file that questions are about? */
 bool scripting_is_data(const char *path);

@@ -99,12 +99,11 @@ static void print_filter(void *out, const char *name, const char *value)
 static void print_command(struct printing *p, const struct view *v, const struct sentence *s)
 {
 	buf_repeat(p->out, ' ', INDENT);
-	buf_printf(p->out, "%smemoir %s", term_style(&p->term, STYLE_DIM),
-		   sentence_rules[s->kind].command);
+	term_printf(&p->term, p->out, "{dim}memoir %s", sentence_rules[s->kind].command);
 	sentence_filters(v, s, print_filter, p->out);
 	buf_char(p->out, ' ');
 	words_quoted(p->out, p->path);
-	buf_printf(p->out, "%s\n", term_style(&p->term, STYLE_PLAIN));
+	term_printf(&p->term, p->out, "{}\n");
 }
 
 void sentences_text(struct printing *p, const struct view *v, const struct sentences *all,

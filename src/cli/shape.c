@@ -52,7 +52,8 @@ bool shape_measure_check(const char *command, const struct shape_measure *s)
 			m == MEASURE_ALIVE_AT ? "--at TIME" : "--below DURATION");
 		return false;
 	}
-	if ((s->at && s->below) || (s->at && s->measure && m != MEASURE_ALIVE_AT) ||
+	if ((s->at && s->below) ||
+	    (s->at && s->measure && m != MEASURE_ALIVE_AT && m != MEASURE_PINNED) ||
 	    (s->below && s->measure && m != MEASURE_SHORT_LIVED)) {
 		fprintf(stderr, "memoir %s: --measure, --at and --below: one of them\n", command);
 		return false;
@@ -73,8 +74,9 @@ static uint64_t time_ns(const struct model *m, const struct value *v)
 	return v->number > start ? v->number - start : 0;
 }
 
-bool shape_time(const char *command, const char *option, const struct model *m, const char *text,
-		uint64_t *ret_ns)
+/* A moment as ns after the start; false after saying what is wrong with it. */
+static bool shape_time(const char *command, const char *option, const struct model *m,
+		       const char *text, uint64_t *ret_ns)
 {
 	struct value v;
 	struct err err;
@@ -95,7 +97,8 @@ struct measuring shape_measuring(const struct model *m, const struct shape_measu
 
 	if (s->at) {
 		shape_time("", "at", m, s->at, &ns);
-		measure = MEASURE_ALIVE_AT;
+		if (measure != MEASURE_PINNED)
+			measure = MEASURE_ALIVE_AT;
 	} else if (s->below && !value_parse(&v, ARG_DURATION, s->below, NULL)) {
 		ns = v.number;
 		measure = MEASURE_SHORT_LIVED;
@@ -121,6 +124,10 @@ void shape_measure_title(struct buf *out, const struct model *m, const struct me
 		buf_printf(out, "alive at the peak, %s after the start",
 			   duration_text(m->totals.peak_bytes ? model_ns(m, how->at) : 0));
 		break;
+	case MEASURE_PINNED:
+		buf_printf(out, "kept resident %s after the start",
+			   duration_text(model_ns(m, how->at)));
+		break;
 	case MEASURE_SHORT_LIVED:
 		buf_printf(out, "freed within %s", duration_text(ticks_ns(m, how->at)));
 		break;
@@ -141,9 +148,8 @@ void shape_removed(struct buf *out, const struct term *t, const struct model *m)
 		count += r->rows[i].count;
 	if (!count)
 		return;
-	buf_printf(out, "%swithout %s allocation%s that %s taken out of the recording%s\n",
-		   term_style(t, STYLE_DIM), count_text(count), count == 1 ? "" : "s",
-		   count == 1 ? "was" : "were", term_style(t, STYLE_PLAIN));
+	term_printf(t, out, "{dim}without %s allocation%s that %s taken out of the recording{}\n",
+		    count_text(count), count == 1 ? "" : "s", count == 1 ? "was" : "were");
 }
 
 void shape_bar(struct buf *out, double share, unsigned columns)

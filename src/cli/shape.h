@@ -16,20 +16,13 @@ struct shape_measure {
 	const char *measure, *at, *below;
 };
 #define SHAPE_MEASURE_OPTIONS(target)                                                              \
-	{ "measure",                                                                               \
-	  'm',                                                                                     \
-	  "WHAT",                                                                                  \
-	  "leaked, peak, allocated, temporary, alive-at or short-lived",                           \
-	  COMMAND_TEXT,                                                                            \
-	  &(target).measure,                                                                       \
-	  .words = "leaked, peak, allocated, temporary, alive-at or short-lived" },                \
-		{ "at",		0,                                                                 \
-		  "TIME",	"what was alive then: 1.5s after the start, 50%, a date",          \
-		  COMMAND_TEXT, &(target).at },                                                    \
-	{                                                                                          \
-		"below", 0, "DURATION", "what lived less than that: 10ms", COMMAND_TEXT,           \
-			&(target).below                                                            \
-	}
+	VALUE("measure", 'm', "WHAT",                                                              \
+	      "leaked, peak, allocated, temporary, alive-at, short-lived or pinned",               \
+	      &(target).measure,                                                                   \
+	      .words = "leaked, peak, allocated, temporary, alive-at, short-lived or pinned"),     \
+		VALUE("at", 0, "TIME", "what was alive then: 1.5s after the start, 50%, a date",   \
+		      &(target).at),                                                               \
+		VALUE("below", 0, "DURATION", "what lived less than that: 10ms", &(target).below)
 
 /* Checks what can be checked without a recording; false after saying what is wrong. */
 bool shape_measure_check(const char *command, const struct shape_measure *s);
@@ -38,9 +31,6 @@ struct measuring shape_measuring(const struct model *m, const struct shape_measu
 				 enum measure otherwise);
 /* "what was never freed", "what was alive 1.50 s after the start". */
 void shape_measure_title(struct buf *out, const struct model *m, const struct measuring *how);
-/* A moment as ns after the start; false after saying what is wrong with it. */
-bool shape_time(const char *command, const char *option, const struct model *m, const char *text,
-		uint64_t *ret_ns);
 /* A line about allocations that were taken out of the recording, and so cannot be shown; nothing if
  * there are none. */
 void shape_removed(struct buf *out, const struct term *t, const struct model *m);

@@ -17,9 +17,7 @@
 
 #include "base/lives.h"
 #include "base/xalloc.h"
-#include "model/model.h"
-
-#define HEAD_CHUNKS 64 /* of a recording, that may come before it says whose it is */
+#include "model/head.h"
 
 static bool is_number(const char *text)
 {
@@ -29,30 +27,13 @@ static bool is_number(const char *text)
 /* Of a live program with this number? */
 static bool is_recording_of(const char *path, uint64_t pid)
 {
-	struct reader r;
-	struct tables t = { 0 };
-	struct chunk c = { 0 };
-	struct err err;
-	struct model m = { 0 };
-	bool is = false;
+	struct model head;
+	bool is;
 
-	if (reader_open(&r, path, &err))
+	if (!head_read(&head, path))
 		return false;
-	for (unsigned i = 0; i < HEAD_CHUNKS && lives_look(r.fd); i++) {
-		if (reader_next(&r, &c, &err) != READER_CHUNK || !chunk_unpack(&c, &err))
-			break;
-		if (c.head.type != CHUNK_INFO)
-			continue;
-		if (!tables_add(&t, &c, &err))
-			break;
-		m.tables = t;
-		is = model_info_number(&m, "pid", 0) == pid;
-		if (is || model_info(&m, "pid"))
-			break;
-	}
-	tables_release(&t);
-	chunk_release(&c);
-	reader_release(&r);
+	is = lives_look(head.reader.fd) && model_info_number(&head, "pid", 0) == pid;
+	head_release(&head);
 	return is;
 }
 

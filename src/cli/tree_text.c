@@ -38,8 +38,7 @@ static void print_own(struct buf *out, const struct tree_text *how, const struct
 			human_count(&own, self->count);
 		else
 			human_size(&own, self->bytes);
-		buf_printf(out, " %s%11s%s", term_style(&how->term, STYLE_DIM),
-			   self->count ? own.text : "", term_style(&how->term, STYLE_PLAIN));
+		term_printf(&how->term, out, " {dim}%11s{}", self->count ? own.text : "");
 	}
 	buf_text(out, "  ");
 }
@@ -54,18 +53,16 @@ static void print_figures(struct buf *out, const struct tree_text *how, const st
 	human_share(&share, tree_weight(&t->options, total), tree_weight(&t->options, all));
 	human_size(&bytes, total->bytes);
 	human_count(&count, total->count);
-	buf_printf(out, "%s%8s%s %10s %11s", term_style(&how->term, STYLE_NUMBER), share.text,
-		   term_style(&how->term, STYLE_PLAIN), bytes.text, count.text);
+	term_printf(&how->term, out, "{number}%8s{} %10s %11s", share.text, bytes.text, count.text);
 	print_own(out, how, t, self);
 }
 
 static void print_heads(struct buf *out, const struct tree_text *how, const struct tree *t)
 {
-	buf_printf(out, "%s%8s %10s %11s", term_style(&how->term, STYLE_DIM), "share", "bytes",
-		   "blocks");
+	term_printf(&how->term, out, "{dim}%8s %10s %11s", "share", "bytes", "blocks");
 	if (is_wide(how))
 		buf_printf(out, " %11s", t->options.by_count ? "own blocks" : "own bytes");
-	buf_printf(out, "%s\n", term_style(&how->term, STYLE_PLAIN));
+	term_printf(&how->term, out, "{}\n");
 }
 
 static void print_name(struct buf *out, const struct tree_text *how, const struct tree *t,
@@ -88,8 +85,7 @@ static void print_name(struct buf *out, const struct tree_text *how, const struc
 	text_shortened(out, text.data, how->full ? SIZE_MAX : room);
 	buf_text(out, term_style(&how->term, STYLE_PLAIN));
 	if (hidden && kind != TREE_OTHERS)
-		buf_printf(out, "%s \xe2\x80\xa6%s", term_style(&how->term, STYLE_DIM),
-			   term_style(&how->term, STYLE_PLAIN));
+		term_printf(&how->term, out, "{dim} \xe2\x80\xa6{}");
 	buf_char(out, '\n');
 }
 
@@ -141,8 +137,8 @@ void tree_text_heading(struct buf *out, const struct tree_text *how)
 	buf_text(out, term_style(&how->term, STYLE_DIM));
 	if (how->own)
 		buf_printf(out, "%10s ", "own bytes");
-	buf_printf(out, "%8s %10s %11s %11s%s\n", "share", "bytes", "blocks", "self bytes",
-		   term_style(&how->term, STYLE_PLAIN));
+	term_printf(&how->term, out, "%8s %10s %11s %11s{}\n", "share", "bytes", "blocks",
+		    "self bytes");
 }
 
 void tree_text_function(struct buf *out, const struct tree_text *how, const struct tree *t,
@@ -151,11 +147,9 @@ void tree_text_function(struct buf *out, const struct tree_text *how, const stru
 	struct human a;
 
 	if (how->own)
-		buf_printf(out, "%s%10s%s ", term_style(&how->term, STYLE_STRONG),
-			   human_size(&a, row->own.bytes), term_style(&how->term, STYLE_PLAIN));
+		term_printf(&how->term, out, "{strong}%10s{} ", human_size(&a, row->own.bytes));
 	human_share(&a, row->total.bytes, t->nodes[0].total.bytes);
-	buf_printf(out, "%s%8s%s", term_style(&how->term, STYLE_NUMBER), a.text,
-		   term_style(&how->term, STYLE_PLAIN));
+	term_printf(&how->term, out, "{number}%8s{}", a.text);
 	buf_printf(out, " %10s %11s %11s  ", human_size(&a, row->total.bytes),
 		   count_text(row->total.count), size_text(row->self.bytes));
 	print_name(out, how, t, row->name, 0, how->own ? 56 : 45);

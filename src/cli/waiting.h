@@ -14,16 +14,10 @@
 /* Rows for a command's options. */
 extern bool waiting_wait, waiting_live;
 #define WAITING_ROW                                                                                \
-	{                                                                                          \
-		"wait", 'w', NULL, "wait until the program has ended, if it still runs",           \
-			COMMAND_FLAG, &waiting_wait                                                \
-	}
+	FLAG("wait", 'w', "wait until the program has ended, if it still runs", &waiting_wait)
 #define WAITING_ROWS                                                                               \
-	WAITING_ROW,                                                                               \
-	{                                                                                          \
-		"live", 0, NULL, "what there is of a program that still runs is enough",           \
-			COMMAND_FLAG, &waiting_live                                                \
-	}
+	WAITING_ROW, FLAG("live", 0, "what there is of a program that still runs is enough",       \
+			  &waiting_live)
 #define WAITING_COUNT 2 /* of WAITING_ROWS */
 
 struct waiting {

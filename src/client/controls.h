@@ -3,7 +3,6 @@
 /* What can be changed in a program through its agent (src/agent/control.c), one row for each: for
  * memoir jemalloc ctl, which has a word for it, and for the server, which has its name. */
 #include <stdbool.h>
-#include <stddef.h>
 
 enum control_type { CONTROL_TEXT, CONTROL_NUMBER, CONTROL_SWITCH };
 

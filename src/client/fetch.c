@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/now.h"
+#include "base/read_file.h"
 #include "base/xalloc.h"
 #include "client/agents.h"
 
@@ -113,11 +114,9 @@ static int read_all(int fd, int timeout_ms, struct buf *body, struct err *err)
 		if (ready <= 0)
 			return err_set(err, -ETIMEDOUT, "the command does not end");
 		buf_reserve(body, BLOCK);
-		n = read(fd, body->data + body->size, BLOCK);
-		if (n < 0 && errno == EINTR)
-			continue;
+		n = read_some(fd, body->data + body->size, BLOCK);
 		if (n < 0)
-			return err_set(err, -errno, "%s", strerror(errno));
+			return err_set(err, (int)n, "%s", strerror((int)-n));
 		if (!n)
 			return 0;
 		body->size += (size_t)n;

@@ -14,6 +14,7 @@
 
 #define ANSWER_MAX (256u << 20)
 #define HEAD_MAX 65536
+#define CONNECT_MS 10000 /* a host that is not there does not say so */
 
 /* Parts: 1 is the origin, 2 the host or the socket, 5 the target. */
 #define PLAIN "[^#[:cntrl:][:space:]]"
@@ -122,6 +123,8 @@ static struct curl_slist *make_headers(const struct libcurl *curl, const struct 
 
 	curl->curl_slist_append(list, "Expect:");
 	curl->curl_slist_append(list, type);
+	for (const char *const *more = c->headers; more && *more; more++)
+		curl->curl_slist_append(list, *more);
 	if (c->token && *c->token) {
 		auto_free char *token = xasprintf("Authorization: Bearer %s", c->token);
 
@@ -233,6 +236,7 @@ int http_call(struct http_call *c, struct err *err)
 	}
 	SET(MAXFILESIZE_LARGE, (curl_off_t)ANSWER_MAX);
 	SET(TIMEOUT_MS, (long)c->timeout_ms);
+	SET(CONNECTTIMEOUT_MS, c->timeout_ms < CONNECT_MS ? (long)c->timeout_ms : CONNECT_MS);
 	SET(NOSIGNAL, 1L);
 	SET(ERRORBUFFER, text);
 	SET(HEADERFUNCTION, count_head);

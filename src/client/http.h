@@ -36,10 +36,11 @@ void http_add_param(struct buf *target, const char *name, const char *value);
 struct http_call {
 	const struct http_address *address;
 	const char *method;
-	const char *token;	   /* NULL or "": none */
-	const char *type;	   /* of what is sent; NULL: not said */
-	const struct buf *content; /* NULL: nothing is sent */
-	bool direct;		   /* without a proxy, wherever it is */
+	const char *token;	    /* NULL or "": none */
+	const char *type;	    /* of what is sent; NULL: not said */
+	const char *const *headers; /* more, "Name: value" each, NULL at the end; may be NULL */
+	const struct buf *content;  /* NULL: nothing is sent */
+	bool direct;		    /* without a proxy, wherever it is */
 	int timeout_ms;
 	int stop_fd;	 /* 0: none; once it can be read, the call ends with -ECANCELED */
 	unsigned status; /* then: of the answer */

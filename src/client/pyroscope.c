@@ -132,18 +132,18 @@ static void put_label(struct json *j, const char *name, const char *value)
 	json_end_object(j);
 }
 
-const char *pyroscope_body(const struct pyroscope *p, const struct buf *profile, struct buf *ret)
+/* The body, and its type. */
+static const char *pyroscope_body(const struct pyroscope *p, const struct buf *profile,
+				  struct buf *ret)
 {
 	auto_buf struct buf text = { 0 };
-	struct json j;
+	struct json j = { .out = ret, .compact = true };
 
 	if (!p->push_api) {
 		if (profile->size)
 			buf_add(ret, profile->data, profile->size);
 		return p->format == PYROSCOPE_PPROF ? "application/octet-stream" : "text/plain";
 	}
-	json_init(&j, ret);
-	j.compact = true;
 	json_object(&j, NULL);
 	json_array(&j, "series");
 	json_object(&j, NULL);

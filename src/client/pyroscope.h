@@ -41,8 +41,6 @@ int pyroscope_label(struct pyroscope *p, const char *text, struct err *err); /* 
  * 1970.  -EINVAL with err: all labels together are too long. */
 int pyroscope_target(const struct pyroscope *p, int64_t from, int64_t until,
 		     struct http_address *address, struct err *err);
-/* The body, and its type. */
-const char *pyroscope_body(const struct pyroscope *p, const struct buf *profile, struct buf *ret);
 /* Sends one; 0, or -errno with err. */
 int pyroscope_send(const struct pyroscope *p, const struct buf *profile, int64_t from,
 		   int64_t until, int timeout_ms, struct err *err);

@@ -19,6 +19,7 @@
 #include "collector/clock.h"
 #include "collector/cull.h"
 #include "collector/daemonize.h"
+#include "collector/drain.h"
 #include "collector/family.h"
 #include "collector/futex.h"
 #include "collector/inplace.h"
@@ -478,6 +479,7 @@ void collector_release(struct collector *c)
 	c->serve = serve_free(c->serve);
 	recording_release(&c->recording);
 	c->cull = cull_free(c->cull);
+	c->cores = drain_cores_free(c->cores);
 	c->regions = regions_sampler_free(c->regions);
 	c->naming = naming_free(c->naming);
 	c->python = python_codes_free(c->python);

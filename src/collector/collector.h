@@ -3,8 +3,9 @@
 /* The process beside the program: takes the events out of shared memory and writes the recording.
  *
  * Used by memoir-collector (main.c), which the recorder starts, and by `memoir run`, which is a
- * collector itself.  One thread.  The order of use: collector_init, collector_open, collector_run,
- * collector_finish, collector_release.
+ * collector itself.  One thread, and the pool of base/parallel.h for a pass over
+ * rings that are nearly full (drain_cores.c).  The order of use: collector_init, collector_open,
+ * collector_run, collector_finish, collector_release.
  *
  * Everything in the shared memory was written by the program, which may be broken and may die in
  * the middle of any store: offsets and counts from there are checked before they are used. */
@@ -36,10 +37,18 @@ struct collector_module {
 	bool gone;
 };
 
+/* What the program's threads waited for while their rings were full: waits.c. */
+struct collector_waits {
+	uint64_t seen_ns;			      /* of those waits, */
+	uint64_t blocked_ns, cpu_ns, delay_ns;	      /* and of what was done meanwhile */
+	uint64_t disk_ns, encoding_ns, processors_ns; /* what they were for */
+};
+
 struct binary_store;
 struct collector_file;
 struct collector_seen;
 struct cull;
+struct drain_cores;
 struct naming;
 struct python_codes;
 struct serve;
@@ -68,7 +77,9 @@ struct collector {
 	struct python_codes *python;
 	struct codec_encoder encoder;
 	void *scratch;
-	uint64_t horizon; /* when the last whole pass began */
+	uint64_t horizon;	   /* when the last whole pass began */
+	struct drain_cores *cores; /* NULL until a pass is made on several */
+	bool one_core;		   /* there are no others, or no memory for them */
 	struct payload payload;
 
 	struct collector_ring *rings; /* SHM_MAX_RINGS of them, touched as they come */
@@ -103,6 +114,7 @@ struct collector {
 		last_cpu_ns, last_title_ns;
 	uint64_t counters_hash;
 	uint64_t program_cpu_ns, program_delay_ns; /* as last seen */
+	struct collector_waits waits;
 	char title[256];      /* the command line, and then what the program made of it */
 	char title_seen[256]; /* the same as last seen, to be written */
 	uint64_t peak_rss;    /* KiB; 0: not known */
@@ -183,6 +195,9 @@ void sending_end(struct collector *c, bool whole);
 
 /* threads.c: names that changed. */
 void threads_write(struct collector *c);
+
+/* waits.c: now and then, and at the end. */
+void waits_look(struct collector *c);
 
 /* title.c: the command line as it was when the recording began; later, what has changed. */
 void title_start(struct collector *c);

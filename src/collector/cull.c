@@ -242,7 +242,7 @@ static void catch_up(const struct cull *c, struct stack_sum *s)
 
 static void begins(struct cull *c, uint32_t row, uint64_t at)
 {
-	struct stack_sum *s = stack_of(c, c->columns.stack[row]);
+	struct stack_sum *s = stack_of(c, columns_stack(&c->columns, row));
 
 	catch_up(c, s);
 	s->live_bytes += columns_size(&c->columns, row);
@@ -261,7 +261,7 @@ static void row_ends(struct cull *c, uint32_t row)
 
 	if (row == NO_ALLOCATION || !extra_of(c, row)->alive)
 		return;
-	s = stack_of(c, c->columns.stack[row]);
+	s = stack_of(c, columns_stack(&c->columns, row));
 	catch_up(c, s);
 	s->live_bytes -= columns_size(&c->columns, row);
 	s->live_count--;
@@ -361,8 +361,8 @@ static void write_decided(struct cull *c, uint64_t now, bool all);
 static void freed(struct cull *c, const struct event *e, uint32_t ring, uint32_t row)
 {
 	uint32_t chain = row == NO_ALLOCATION ? NONE : extra_of(c, row)->chain;
-	bool temporary =
-		row != NO_ALLOCATION && (tags_flags(c->columns.tags[row]) & TAG_TEMPORARY) != 0;
+	bool temporary = row != NO_ALLOCATION &&
+			 (tags_flags(columns_tags(&c->columns, row)) & TAG_TEMPORARY) != 0;
 
 	row_ends(c, row);
 	count_free_stack(c, event_stack(e));
@@ -379,7 +379,7 @@ static void freed(struct cull *c, const struct event *e, uint32_t ring, uint32_t
 static void allocated(struct cull *c, const struct event *e, uint32_t ring, uint64_t at,
 		      uint32_t row)
 {
-	uint32_t old = c->columns.previous[row], chain = NONE;
+	uint32_t old = columns_previous(&c->columns, row), chain = NONE;
 	bool odd = c->displaces;
 
 	if (event_op(e) == OP_REALLOC_TO) {

@@ -2,21 +2,22 @@
 /* Rings to chunks.
  *
  * The recorder's threads each own a ring and publish its tail; this side takes what is between its
- * head and that tail straight into the encoder.  This is where the collector's time goes. */
+ * head and that tail straight into the encoder.  This is where the collector's time goes.  A pass
+ * that finds rings nearly full is made on all cores instead (drain_cores.c). */
 #include <inttypes.h>
 #include <sys/mman.h>
 
 #include "base/order.h"
+#include "base/parallel.h"
 #include "collector/clock.h"
-#include "collector/collector.h"
 #include "collector/cull.h"
+#include "collector/drain.h"
 #include "collector/futex.h"
 #include "collector/log.h"
 #include "collector/regions.h"
 
-#define MAX_ORDER 26 /* two gigabytes: more than any option allows */
-/* The head is handed back in steps, so that a waiting thread goes on while the rest is encoded. */
-#define STEP 8192u
+#define MAX_ORDER 26	   /* two gigabytes: more than any option allows */
+#define WORTH_CORES 32768u /* events: fewer are soon taken by one core */
 
 static void map_ring(struct collector *c, uint32_t i)
 {
@@ -54,7 +55,7 @@ static void find_rings(struct collector *c)
 		map_ring(c, c->ring_count);
 }
 
-static void wake_waiting(struct collector *c)
+void drain_wake_waiting(struct collector *c)
 {
 	atomic_fetch_add_explicit(&c->control->drained, 1, memory_order_release);
 	futex_wake(&c->control->drained);
@@ -90,31 +91,39 @@ void drain_close_chunk(struct collector *c)
 	codec_start(&c->encoder, c->scratch);
 }
 
+/* How far a ring is published; its head where that makes no sense. */
+static uint64_t published(struct collector *c, uint32_t i)
+{
+	struct collector_ring *r = &c->rings[i];
+	uint64_t tail = atomic_load_explicit(&r->ring->tail, memory_order_acquire);
+
+	if (tail - r->head <= 1ull << r->order)
+		return tail;
+	log_line(LOG_ERROR, "ring %u makes no sense: its thread is recorded no more", i);
+	r->ring = NULL;
+	return r->head;
+}
+
 static uint64_t drain_ring(struct collector *c, uint32_t i, struct drain_result *result)
 {
 	struct collector_ring *r = &c->rings[i];
 	uint64_t capacity = 1ull << r->order, taken = 0;
-	uint64_t tail = atomic_load_explicit(&r->ring->tail, memory_order_acquire);
+	uint64_t tail = published(c, i);
 
-	if (tail - r->head > capacity) {
-		log_line(LOG_ERROR, "ring %u makes no sense: its thread is recorded no more", i);
-		r->ring = NULL;
-		return 0;
-	}
 	result->busy |= tail - r->head >= capacity / 4;
 	while (r->head < tail) {
 		uint64_t at = r->head & (capacity - 1), n = tail - r->head;
-		uint32_t room = c->cull ? STEP : codec_room(&c->encoder);
+		uint32_t room = c->cull ? DRAIN_STEP : codec_room(&c->encoder);
 
 		if (!room) {
 			/* A thread that waits has room again: do not let it wait for the
 			 * compressor. */
-			wake_waiting(c);
+			drain_wake_waiting(c);
 			drain_close_chunk(c);
 			continue;
 		}
 		n = MIN(n, capacity - at);
-		n = MIN(n, STEP);
+		n = MIN(n, DRAIN_STEP);
 		n = MIN(n, room);
 		if (c->cull) {
 			cull_take(c->cull, i, &r->ring->events[at], (uint32_t)n);
@@ -141,20 +150,72 @@ static uint64_t drain_ring(struct collector *c, uint32_t i, struct drain_result 
 	return taken;
 }
 
+/* Is a ring nearly full, and is there so much that several cores have something to do? */
+static bool falls_behind(const struct collector *c)
+{
+	uint64_t pending = 0;
+	bool full = false;
+
+	for (uint32_t i = 0; i < c->ring_count; i++) {
+		const struct collector_ring *r = &c->rings[i];
+		uint64_t capacity = 1ull << r->order, n;
+
+		if (!r->ring)
+			continue;
+		n = atomic_load_explicit(&r->ring->tail, memory_order_relaxed) - r->head;
+		full |= n >= capacity / 4 * 3;
+		pending += MIN(n, capacity);
+	}
+	return full && pending >= WORTH_CORES;
+}
+
+/* Takes everything on all cores.  False: nothing was taken. */
+static bool drain_on_cores(struct collector *c, uint64_t start, struct drain_result *result)
+{
+	uint64_t taken = 0;
+
+	/* Culling decides about one event after the other. */
+	if (c->cull || c->one_core || !falls_behind(c))
+		return false;
+	if (!c->cores && (parallel_workers() == 1 || !(c->cores = drain_cores_new(c)))) {
+		c->one_core = true;
+		return false;
+	}
+	drain_cores_begin(c->cores);
+	for (uint32_t i = 0; i < c->ring_count; i++) {
+		struct collector_ring *r = &c->rings[i];
+		uint64_t tail = r->ring ? published(c, i) : r->head;
+
+		if (tail == r->head)
+			continue;
+		if (!drain_cores_add(c->cores, i, r->head, tail))
+			return false;
+		r->active = true;
+		taken += tail - r->head;
+	}
+	/* What was taken before comes before it; and what all of it refers to. */
+	drain_close_chunk(c);
+	if (!drain_cores_pass(c->cores, c->horizon, start))
+		return false;
+	*result = (struct drain_result){ .taken = taken, .busy = true };
+	return true;
+}
+
 struct drain_result drain_pass(struct collector *c)
 {
 	struct drain_result result = { 0 };
 	uint64_t start = clock_stamp(c->control->clock);
 
 	find_rings(c);
-	for (uint32_t i = 0; i < c->ring_count; i++)
-		if (c->rings[i].ring)
-			result.taken += drain_ring(c, i, &result);
+	if (!drain_on_cores(c, start, &result))
+		for (uint32_t i = 0; i < c->ring_count; i++)
+			if (c->rings[i].ring)
+				result.taken += drain_ring(c, i, &result);
 	/* A chunk that was closed half way through has the horizon of the pass before: what other
 	 * rings held at `start` came after it. */
 	c->horizon = start;
 	if (result.taken)
-		wake_waiting(c);
+		drain_wake_waiting(c);
 	if (c->cull)
 		cull_pass(c->cull, start);
 	return result;

@@ -2,11 +2,12 @@
 /* ELF headers and notes.  See elf.h. */
 #include "collector/elf.h"
 #include "wire/arch.h"
+#include "wire/elf32.h"
 
 #include <elf.h>
 #include <string.h>
 
-static bool header(const uint8_t *bytes, size_t size, Elf64_Ehdr *ret_header)
+static bool header(const uint8_t *bytes, size_t size, ElfW(Ehdr) * ret_header)
 {
 	if (size < sizeof(*ret_header) || memcmp(bytes, ELFMAG, SELFMAG))
 		return false;
@@ -14,8 +15,8 @@ static bool header(const uint8_t *bytes, size_t size, Elf64_Ehdr *ret_header)
 	return true;
 }
 
-static bool segment(const uint8_t *bytes, size_t size, const Elf64_Ehdr *h, unsigned i,
-		    Elf64_Phdr *ret_segment)
+static bool segment(const uint8_t *bytes, size_t size, const ElfW(Ehdr) * h, unsigned i,
+		    ElfW(Phdr) * ret_segment)
 {
 	if (i >= h->e_phnum || h->e_phentsize != sizeof(*ret_segment) || h->e_phoff > size ||
 	    size - h->e_phoff < (size_t)(i + 1) * sizeof(*ret_segment))
@@ -26,13 +27,13 @@ static bool segment(const uint8_t *bytes, size_t size, const Elf64_Ehdr *h, unsi
 
 enum elf_kind elf_kind_of(const uint8_t *bytes, size_t size)
 {
-	Elf64_Ehdr h;
-	Elf64_Phdr s;
+	ElfW(Ehdr) h;
+	ElfW(Phdr) s;
 	bool dynamic = false;
 
 	if (!header(bytes, size, &h))
 		return ELF_NONE;
-	if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != ELFDATA2LSB ||
+	if (h.e_ident[EI_CLASS] != ELF_NATIVE || h.e_ident[EI_DATA] != ELFDATA2LSB ||
 	    h.e_machine != ARCH_ELF_MACHINE)
 		return ELF_FOREIGN;
 	for (unsigned i = 0; segment(bytes, size, &h, i, &s); i++) {
@@ -46,10 +47,10 @@ enum elf_kind elf_kind_of(const uint8_t *bytes, size_t size)
 
 bool elf_notes(const uint8_t *bytes, size_t size, unsigned n, struct elf_notes *ret_notes)
 {
-	Elf64_Ehdr h;
-	Elf64_Phdr s;
+	ElfW(Ehdr) h;
+	ElfW(Phdr) s;
 
-	if (!header(bytes, size, &h) || h.e_ident[EI_CLASS] != ELFCLASS64)
+	if (!header(bytes, size, &h) || h.e_ident[EI_CLASS] != ELF_NATIVE)
 		return false;
 	for (unsigned i = 0; segment(bytes, size, &h, i, &s); i++) {
 		if (s.p_type != PT_NOTE || n--)

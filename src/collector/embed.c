@@ -176,7 +176,7 @@ void embed_begin(struct collector *c, struct collector_file *f)
 static void copy_piece(struct collector *c, struct collector_file *f)
 {
 	uint32_t piece = (uint32_t)(f->offset / PIECE_SIZE);
-	struct buf frame = { 0 };
+	auto_buf struct buf frame = { 0 };
 
 	if (pieces_stored(&f->pieces, piece, &frame)) {
 		write_frame(c, f, frame.data, frame.size, pieces_raw_size(&f->pieces, piece));
@@ -184,7 +184,6 @@ static void copy_piece(struct collector *c, struct collector_file *f)
 	} else {
 		f->offset = UINT64_MAX;
 	}
-	buf_release(&frame);
 	if (f->offset >= f->pieces.total)
 		embed_end(c, f);
 }

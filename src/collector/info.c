@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include "collector/clock.h"
 #include "collector/collector.h"
 #include "collector/cull.h"
+#include "collector/drain.h"
 #include "wire/statistics.h"
 
 #define CMDLINE_MAX 65536
@@ -219,12 +219,33 @@ void info_write_inherited(struct collector *c, uint64_t count, uint64_t bytes, c
 	write_info(c);
 }
 
+/* Are libc's own calls seen that map memory?  Else why not. */
+static void put_libc_maps(struct payload *p, const struct shm_control *control)
+{
+	const char *why = control->plan.libc_warning;
+
+	switch (atomic_load_explicit(&control->libc_maps, memory_order_relaxed)) {
+	case LIBC_MAPS_SEEN:
+		put_text(p, INFO_LIBC_MAPS, INFO_LIBC_MAPS_SEEN);
+		break;
+	case LIBC_MAPS_IN_PART:
+		put_text(p, INFO_LIBC_MAPS, *why ? why : "some of its functions are not found");
+		break;
+	case LIBC_MAPS_REFUSED:
+		put_text(p, INFO_LIBC_MAPS, "the system does not let us change its code");
+		break;
+	default:
+		break;
+	}
+}
+
 void info_write_end(struct collector *c, const char *reason, int status)
 {
 	struct payload *p = &c->payload;
 
 	p->used = 0;
 	put_text(p, "end_reason", reason);
+	put_libc_maps(p, c->control);
 	if (c->peak_rss)
 		put_number(p, "peak_rss", c->peak_rss * 1024);
 	if (!strcmp(reason, "exec") && c->control->family.exec_path[0])
@@ -262,6 +283,7 @@ void info_look_at_program(struct collector *c)
 	struct timespec t;
 	clockid_t clock;
 
+	waits_look(c);
 	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)collector_in_proc(c));
 	read_short_file(path, text, sizeof(text));
 	if (sscanf(text, "%llu %llu", &ran, &delay) == 2)
@@ -318,6 +340,10 @@ void info_write_counters(struct collector *c, bool always)
 	put_counter(p, "program_cpu_ns", c->program_cpu_ns);
 	put_counter(p, "program_delay_ns", c->program_delay_ns);
 	put_counter(p, "collector_cpu_ns", own_cpu_ns());
+	put_counter(p, "collector_cores", c->cores ? drain_cores_used(c->cores) : 1);
+	put_counter(p, "waited_for_disk_ns", c->waits.disk_ns);
+	put_counter(p, "waited_for_encoding_ns", c->waits.encoding_ns);
+	put_counter(p, "waited_for_processors_ns", c->waits.processors_ns);
 	put_counter(p, "chunks", c->recording.sequence);
 	put_counter(p, "raw_bytes", c->recording.raw_bytes);
 	put_counter(p, "stored_bytes", c->recording.size);

@@ -9,7 +9,6 @@
  * Where it cannot be read the child starts with nothing, and its recording says so. */
 #include "collector/inherit.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -194,7 +193,7 @@ static bool wait_for_more(struct reader *r, int *waited_ms)
 
 static void read_parent(struct inherit *in, struct reader *r)
 {
-	struct chunk chunk = { 0 };
+	auto_release(chunk_release) struct chunk chunk = { 0 };
 	struct err err;
 	int waited_ms = 0;
 	bool more = true;
@@ -218,7 +217,6 @@ static void read_parent(struct inherit *in, struct reader *r)
 		}
 	}
 	title_read(in->collector);
-	chunk_release(&chunk);
 	merge_finish(&in->merge);
 	if (in->missing && !in->why[0])
 		snprintf(in->why, sizeof(in->why),
@@ -303,7 +301,7 @@ static void put_thread(struct inherit *in, uint32_t ring, uint32_t row, uint64_t
 }
 
 ORDER_WITH(by_time, uint32_t, struct columns,
-	   COMPARE(context->allocated_at[*x], context->allocated_at[*y]))
+	   COMPARE(columns_allocated_at(context, *x), columns_allocated_at(context, *y)))
 
 /* The rows of what was alive, in order of time: rows are used again while the file is read. */
 static uint32_t *living(struct inherit *in, size_t *ret_count)
@@ -313,7 +311,7 @@ static uint32_t *living(struct inherit *in, size_t *ret_count)
 	size_t n = 0;
 
 	for (uint32_t row = 0; row < b->count; row++)
-		if (b->freed_at[row] == NEVER)
+		if (columns_freed_at(b, row) == NEVER)
 			rows[n++] = row;
 	SORT_WITH(rows, n, by_time, b);
 	*ret_count = n;
@@ -328,13 +326,17 @@ static void write_blocks(struct inherit *in, const uint32_t *rows, size_t count,
 
 	memset(owner, 0xff, sizeof(owner));
 	for (size_t i = 0; i < count; i++) {
-		uint32_t row = rows[i], thread = tags_thread(b->tags[row]), ring = thread % RINGS;
+		uint32_t row = rows[i], thread = tags_thread(columns_tags(b, row)),
+			 ring = thread % RINGS;
 		struct event e = {
-			.stamp = b->allocated_at[row],
-			.word1 = b->address[row] | (uint64_t)OP_ALLOC << 56,
-			.word2 = columns_size(b, row) | (uint64_t)tags_call(b->tags[row]) << 48 |
-				 (uint64_t)((tags_flags(b->tags[row]) & 7) | EVENT_INHERITED) << 56,
-			.word3 = b->stack[row] | (uint64_t)columns_slack(b, row) << 32,
+			.stamp = columns_allocated_at(b, row),
+			.word1 = columns_address(b, row) | (uint64_t)OP_ALLOC << 56,
+			.word2 =
+				columns_size(b, row) |
+				(uint64_t)tags_call(columns_tags(b, row)) << 48 |
+				(uint64_t)((tags_flags(columns_tags(b, row)) & 7) | EVENT_INHERITED)
+					<< 56,
+			.word3 = columns_stack(b, row) | (uint64_t)columns_slack(b, row) << 32,
 		};
 
 		if (owner[ring] != thread && thread < in->threads.count)
@@ -355,8 +357,10 @@ static void find_maps(struct inherit *in)
 	for (uint32_t i = 0; i < in->map_calls.count; i++) {
 		const struct map_call *c = &in->map_calls.rows[i];
 
+		if (c->kind == MAP_CALL_CHANGES)
+			continue;
 		ranges_cut(&in->maps, c->address, c->address + c->length);
-		if (!c->unmaps)
+		if (map_call_maps(c))
 			ranges_add(&in->maps, c->address, c->address + c->length, i);
 	}
 	while (ranges_from(&in->maps, at.end, &at))
@@ -397,7 +401,7 @@ static void write_all(struct inherit *in, uint64_t *ret_count, uint64_t *ret_byt
 	uint32_t *rows = living(in, &count);
 
 	for (size_t i = 0; i < count; i++)
-		want_stack(in, in->blocks.stack[rows[i]]);
+		want_stack(in, columns_stack(&in->blocks, rows[i]));
 	find_maps(in);
 	write_nodes(in, c->control->family.first_node);
 	/* All of it is older than anything that the child does. */

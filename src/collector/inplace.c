@@ -23,9 +23,17 @@
 #define NAMELESS_MAX (64u << 20) /* is searched for an allocator without names */
 #define NEVER ((unsigned)-1)
 
-enum family { FAMILY_PLAIN, FAMILY_RJEM, FAMILY_JE, FAMILY_MI, FAMILY_TC, FAMILY_COUNT };
+enum family {
+	FAMILY_PLAIN,
+	FAMILY_RJEM,
+	FAMILY_JE,
+	FAMILY_MI,
+	FAMILY_TC,
+	FAMILY_LIBC, /* no allocator: what maps memory */
+	FAMILY_COUNT,
+};
 
-static const char *const prefixes[] = { "", "_rjem_", "je_", "", "" };
+static const char *const prefixes[] = { "", "_rjem_", "je_", "", "", "" };
 
 struct found {
 	uint64_t value, size; /* as in the file */
@@ -169,9 +177,12 @@ static unsigned classify(const struct inplace_file *f, const char *name, size_t 
 	row = row_named(name, length);
 	if (row == NEVER)
 		return NEVER;
-	*ret_family = inplace_rows[row].group == INPLACE_MI   ? FAMILY_MI
-		      : inplace_rows[row].group == INPLACE_TC ? FAMILY_TC
-							      : FAMILY_PLAIN;
+	*ret_family = inplace_rows[row].group == INPLACE_MI	? FAMILY_MI
+		      : inplace_rows[row].group == INPLACE_TC	? FAMILY_TC
+		      : inplace_rows[row].group == INPLACE_LIBC ? FAMILY_LIBC
+								: FAMILY_PLAIN;
+	if (*ret_family == FAMILY_LIBC)
+		return f->libc ? row : NEVER;
 	return *ret_family == FAMILY_PLAIN && !f->executable ? NEVER : row;
 }
 
@@ -200,7 +211,7 @@ static void note_symbol(struct search *s, const Elf64_Sym *symbol, unsigned row,
 counted:
 	if (r->flags & INPLACE_JEMALLOC)
 		s->jemalloc[family] = true;
-	if (r->group == INPLACE_CXX)
+	if (r->group == INPLACE_CXX || r->group == INPLACE_LIBC)
 		return;
 	if (r->op == INPLACE_USABLE && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC)
 		s->usable[family] = s->file->bias + symbol->st_value;
@@ -274,7 +285,7 @@ static bool chosen(const struct search *s, const struct found *f)
 	if (inplace_rows[f->row].op == INPLACE_USABLE)
 		return false;
 	if (inplace_rows[f->row].group != INPLACE_CXX)
-		return counts(s, f->family);
+		return f->family == FAMILY_LIBC || counts(s, f->family);
 	return ANY(i, FAMILY_COUNT, counts(s, i));
 }
 
@@ -315,11 +326,18 @@ static bool find_code(const struct search *s, const struct found *f, struct relo
 static void refuse(struct search *s, const struct found *f, const char *why)
 {
 	struct shm_plan *plan = s->plan;
+	bool libc = f->family == FAMILY_LIBC;
+	char *text = libc ? plan->libc_warning : plan->warning;
 
-	append(plan->warning, sizeof(plan->warning), "%s%s%s in %s: %s",
-	       plan->warning[0] ? "; " : "", prefixes[f->family], inplace_rows[f->row].name,
-	       s->file->name, why);
 	s->refused++;
+#ifdef ARCH_NO_HOOKS_IN_PLACE /* the same of all of them: said once */
+	if (!text[0])
+		append(text, libc ? sizeof(plan->libc_warning) : sizeof(plan->warning), "%s", why);
+#else
+	append(text, libc ? sizeof(plan->libc_warning) : sizeof(plan->warning), "%s%s%s in %s: %s",
+	       text[0] ? "; " : "", prefixes[f->family], inplace_rows[f->row].name, s->file->name,
+	       why);
+#endif
 }
 
 static void add_site(struct search *s, const struct found *f)
@@ -359,6 +377,8 @@ static void drop(struct search *s, unsigned index, const char *why)
 {
 	struct shm_plan *plan = s->plan;
 	struct found f = { .row = plan->sites[index].row };
+
+	f.family = inplace_rows[f.row].group == INPLACE_LIBC ? FAMILY_LIBC : FAMILY_PLAIN;
 
 	refuse(s, &f, why);
 	plan->sites[index] = plan->sites[--plan->site_count];

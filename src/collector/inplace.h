@@ -16,6 +16,7 @@ struct inplace_file {
 	uint64_t bias;	    /* run-time address minus the file's */
 	const char *name;   /* for people */
 	bool executable;    /* the program itself: names without a prefix count too */
+	bool libc;	    /* its calls that map memory are wanted */
 	bool shadow_stack;
 };
 

@@ -81,6 +81,7 @@ static void look_at(struct collector *c, struct shm_plan *plan, const struct map
 			file.bias = m->start - base;
 			file.high = m->start + span;
 			file.executable = c->control->plan.executable - m->start < span;
+			file.libc = c->control->plan.libc - m->start < span;
 			file.name = file.executable ? "the executable"
 				    : slash	    ? slash + 1
 						    : m->path;
@@ -157,11 +158,17 @@ void inplace_look_again(struct collector *c)
 static void say_allocator(struct collector *c)
 {
 	struct shm_plan *plan = &c->control->plan;
+	unsigned libc = 0;
 
+	for (unsigned i = 0; i < plan->site_count; i++)
+		libc += inplace_rows[plan->sites[i].row].group == INPLACE_LIBC;
+	if (plan->libc)
+		log_line(LOG_DEBUG, "%u of libc's calls that map memory are hooked%s%s", libc,
+			 plan->libc_warning[0] ? "; not all: " : "", plan->libc_warning);
 	if (!plan->allocator[0])
 		return;
 	info_write_allocator(c);
-	log_line(LOG_INFO, "%u functions of %s are hooked where they are", plan->site_count,
+	log_line(LOG_INFO, "%u functions of %s are hooked where they are", plan->site_count - libc,
 		 plan->allocator);
 	if (plan->warning[0])
 		log_line(LOG_WARN, "not all of its allocator can be hooked: %s", plan->warning);
@@ -172,18 +179,22 @@ void inplace_answer(struct collector *c)
 	struct shm_plan *plan = &c->control->plan;
 	uint32_t request = atomic_load_explicit(&plan->request, memory_order_acquire);
 	struct maps maps = { 0 };
+	const char *why = NULL;
 
 	if (request == atomic_load_explicit(&plan->done, memory_order_relaxed))
 		return;
 	plan->site_count = 0;
-	plan->allocator[0] = plan->warning[0] = 0;
+	plan->allocator[0] = plan->warning[0] = plan->libc_warning[0] = 0;
 	if (maps_read(&maps, collector_in_proc(c)) || !collector_owns(c, &maps))
-		snprintf(plan->warning, sizeof(plan->warning),
-			 "the program's memory maps cannot be read");
+		why = "the program's memory maps cannot be read";
 	else if (!has_one_thread(collector_in_proc(c)))
-		snprintf(plan->warning, sizeof(plan->warning), "it has started threads already");
+		why = "it has started threads already";
 	else
 		look_at_new(c, plan, &maps);
+	if (why) {
+		snprintf(plan->warning, sizeof(plan->warning), "%s", why);
+		snprintf(plan->libc_warning, sizeof(plan->libc_warning), "%s", why);
+	}
 	maps_release(&maps);
 	say_allocator(c);
 	atomic_store(&plan->done, request);

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/read_file.h"
 #include "collector/clock.h"
 #include "collector/daemonize.h"
 #include "collector/elf.h"
@@ -256,14 +257,10 @@ int launch_fork(struct launch *l, const char *path, char **argv)
 int launch_go(struct launch *l)
 {
 	int error = 0;
-	ssize_t n;
 
 	if (write(l->go_fd, "", 1) != 1)
 		return 0; /* killed while it waited: its status says so */
-	do
-		n = read(l->result_fd, &error, sizeof(error));
-	while (n < 0 && errno == EINTR);
-	return n == sizeof(error) ? -error : 0;
+	return read_some(l->result_fd, &error, sizeof(error)) == sizeof(error) ? -error : 0;
 }
 
 void launch_release(struct launch *l)

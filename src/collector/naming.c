@@ -100,10 +100,7 @@ static bool is_new(struct naming *n, uint64_t address)
 {
 	uint64_t value;
 
-	if (map_get(&n->seen, address, &value))
-		return false;
-	map_set(&n->seen, address, 0);
-	return true;
+	return map_number(&n->seen, address, &value);
 }
 
 void naming_module(struct naming *n, const char *path)
@@ -205,9 +202,8 @@ static void inherit_text(struct naming *n, const char *text, size_t size)
 {
 	auto_free char *copy = xmemdup0(text, size);
 
-	n->inherited_texts = xgrow(n->inherited_texts, n->inherited_text_count,
-				   &n->inherited_text_room, sizeof(*n->inherited_texts));
-	n->inherited_texts[n->inherited_text_count++] = strings_add(&n->inherited, copy);
+	*xpush(n->inherited_texts, n->inherited_text_count, n->inherited_text_room) =
+		strings_add(&n->inherited, copy);
 }
 
 /* Of a place in no module, the first line: code that is in no file has no other. */
@@ -226,9 +222,7 @@ static bool inherit_location(struct naming *n, const uint8_t **p, const uint8_t 
 		if (i || location.module)
 			continue;
 		map_set(&n->inherited_at, location.address, n->inherited_line_count);
-		n->inherited_lines = xgrow(n->inherited_lines, n->inherited_line_count,
-					   &n->inherited_line_room, sizeof(*n->inherited_lines));
-		n->inherited_lines[n->inherited_line_count++] = line;
+		*xpush(n->inherited_lines, n->inherited_line_count, n->inherited_line_room) = line;
 	}
 	return true;
 }

@@ -52,6 +52,11 @@ static bool postpone(struct collector *c, uint32_t id)
 	return true;
 }
 
+static bool is_python(uint64_t pc)
+{
+	return (pc & PYTHON_MODULE) == PYTHON_MODULE;
+}
+
 static void nodes_put(struct payload *p, const struct shm_node *n, uint32_t id, uint64_t pc,
 		      uint64_t *previous)
 {
@@ -60,8 +65,8 @@ static void nodes_put(struct payload *p, const struct shm_node *n, uint32_t id, 
 
 	payload_number(p, id - parent);
 	payload_number(p, zigzag(address - *previous));
-	payload_number(p, pc >> ADDRESS_BITS);
-	payload_number(p, n->flags);
+	payload_number(p, is_python(pc) ? 0 : pc >> ADDRESS_BITS);
+	payload_number(p, n->flags & ~(uint32_t)NODE_BEHIND);
 	*previous = address;
 }
 
@@ -81,8 +86,8 @@ static uint32_t write_range(struct collector *c, uint32_t first, uint32_t end)
 		if (!pc)
 			break;
 		nodes_put(p, n, id, pc, &previous);
-		if ((pc & ~PYTHON_REST_MASK) == PYTHON_ADDRESS)
-			python_codes_name(c->python, c, pc);
+		if (is_python(pc))
+			python_codes_name(c->python, c, pc & ~PYTHON_MODULE);
 		else if (!(pc >> ADDRESS_BITS))
 			naming_meet(c->naming, pc - (n->flags & NODE_EXACT ? 0 : 1));
 	}

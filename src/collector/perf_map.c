@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/order.h"
+#include "base/read_file.h"
 #include "base/xalloc.h"
 #include "collector/collector.h"
 #include "collector/log.h"
@@ -110,17 +111,8 @@ bool perf_map_read(struct perf_map *m, struct collector *c, bool more)
 	}
 	m->device = st.st_dev;
 	m->inode = st.st_ino;
-	while (m->text.size < PERF_MAP_MAX) {
-		ssize_t n;
-
-		buf_reserve(&m->text, 1u << 16);
-		n = pread(fd, m->text.data + m->text.size, 1u << 16, (off_t)m->text.size);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		m->text.size += (size_t)n;
-	}
+	if (lseek(fd, (off_t)m->text.size, SEEK_SET) >= 0)
+		read_to_end(fd, &m->text, PERF_MAP_MAX - 1);
 	perf_map_parse(m);
 	return more || m->parsed != before;
 }

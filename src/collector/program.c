@@ -137,8 +137,9 @@ const char *program_refusal(enum loadable answer, unsigned machine)
 	return NULL;
 }
 
-/* As the kernel decides it: other rights than one has count, on a file system where they may. */
-const char *program_secure(const char *path)
+/* Why a program whose loader will ignore us must be started without the recorder, as the kernel
+ * decides it: other rights than one has count, on a file system where they may. */
+static const char *program_secure(const char *path)
 {
 	struct statvfs disk;
 	struct stat st;

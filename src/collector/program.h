@@ -13,7 +13,5 @@ void program_look(const char *path, struct loadable_look *ret);
 /* Why it must be started without the recorder, or NULL: what follows "PROGRAM ".  Good until the
  * next call. */
 const char *program_refusal(enum loadable answer, unsigned machine);
-/* The same of a program whose loader will ignore us. */
-const char *program_secure(const char *path);
 /* The first of both that is a reason. */
 const char *program_obstacle(const char *path);

@@ -142,7 +142,7 @@ uint32_t python_line(const uint8_t *table, size_t size, uint32_t first_line, uin
 
 void python_codes_name(struct python_codes *p, struct collector *c, uint64_t address)
 {
-	uint32_t code = (uint32_t)((address & ~PYTHON_ADDRESS) >> PYTHON_PLACE_BITS);
+	uint32_t code = (uint32_t)((address & PYTHON_REST_MASK) >> PYTHON_PLACE_BITS);
 	const struct python_record *r;
 	uint64_t found;
 

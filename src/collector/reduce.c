@@ -3,13 +3,13 @@
 #include "collector/reduce.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/order.h"
+#include "base/write_at.h"
 #include "base/xalloc.h"
 #include "wire/debug_sections.h"
+#include "wire/elf32.h"
 
 #define SECTIONS_MAX 65536u
 #define SEGMENTS_MAX 512u
@@ -20,8 +20,9 @@
 #define ALIGNMENT 16u
 #define SLACK (1u << 20) /* what headers and alignment may add */
 
-/* The file's own headers. */
+/* The file's own headers, those of 32 bits as if they had 64. */
 struct headers {
+	bool narrow; /* they have 32 in the file */
 	Elf64_Ehdr elf;
 	Elf64_Phdr *segments;
 	Elf64_Shdr *sections;
@@ -32,8 +33,6 @@ struct headers {
 
 ssize_t reduce_source_read(const struct reduce_source *s, void *out, size_t size, uint64_t offset)
 {
-	size_t done = 0;
-
 	if (s->memory) {
 		if (offset >= s->size)
 			return 0;
@@ -42,18 +41,7 @@ ssize_t reduce_source_read(const struct reduce_source *s, void *out, size_t size
 		memcpy(out, s->memory + offset, size);
 		return (ssize_t)size;
 	}
-	while (done < size) {
-		ssize_t n = pread(s->fd, (char *)out + done, size - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		if (!n)
-			break;
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
+	return read_at_most(s->fd, out, size, offset);
 }
 
 static bool read_exactly(const struct reduce_source *s, void *out, uint64_t size, uint64_t offset)
@@ -80,6 +68,63 @@ static bool lies_inside(const struct reduce_source *s, uint64_t offset, uint64_t
 	return offset <= s->size && size <= s->size - offset;
 }
 
+static size_t section_size(const struct headers *h)
+{
+	return h->narrow ? sizeof(Elf32_Shdr) : sizeof(Elf64_Shdr);
+}
+
+static size_t segment_size(const struct headers *h)
+{
+	return h->narrow ? sizeof(Elf32_Phdr) : sizeof(Elf64_Phdr);
+}
+
+static size_t elf_size(const struct headers *h)
+{
+	return h->narrow ? sizeof(Elf32_Ehdr) : sizeof(Elf64_Ehdr);
+}
+
+static bool read_section(const struct headers *h, const struct reduce_source *s, uint64_t i,
+			 Elf64_Shdr *ret)
+{
+	Elf32_Shdr row;
+
+	if (!h->narrow)
+		return read_exactly(s, ret, sizeof(*ret), h->elf.e_shoff + i * sizeof(*ret));
+	if (!read_exactly(s, &row, sizeof(row), h->elf.e_shoff + i * sizeof(row)))
+		return false;
+	ELF32_SECTION(ret, &row);
+	return true;
+}
+
+static bool read_segment(const struct headers *h, const struct reduce_source *s, uint64_t i,
+			 Elf64_Phdr *ret)
+{
+	Elf32_Phdr row;
+
+	if (!h->narrow)
+		return read_exactly(s, ret, sizeof(*ret), h->elf.e_phoff + i * sizeof(*ret));
+	if (!read_exactly(s, &row, sizeof(row), h->elf.e_phoff + i * sizeof(row)))
+		return false;
+	ELF32_SEGMENT(ret, &row);
+	return true;
+}
+
+static bool read_elf(struct headers *h, const struct reduce_source *s)
+{
+	Elf32_Ehdr elf;
+
+	if (!read_exactly(s, &elf, sizeof(elf), 0) || memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    elf.e_ident[EI_DATA] != ELFDATA2LSB)
+		return false;
+	h->narrow = elf.e_ident[EI_CLASS] == ELFCLASS32;
+	if (h->narrow)
+		ELF32_HEADER(&h->elf, &elf);
+	else if (elf.e_ident[EI_CLASS] != ELFCLASS64 ||
+		 !read_exactly(s, &h->elf, sizeof(h->elf), 0))
+		return false;
+	return h->elf.e_phnum <= SEGMENTS_MAX;
+}
+
 /* Section headers, with the two numbers that may have been too large for the file's head. */
 static bool read_sections(struct headers *h, const struct reduce_source *s)
 {
@@ -88,18 +133,21 @@ static bool read_sections(struct headers *h, const struct reduce_source *s)
 
 	if (!h->elf.e_shoff)
 		return true;
-	if (h->elf.e_shentsize != sizeof(first) ||
-	    !read_exactly(s, &first, sizeof(first), h->elf.e_shoff))
+	if (h->elf.e_shentsize != section_size(h) || !read_section(h, s, 0, &first))
 		return false;
 	if (!count)
 		count = first.sh_size;
 	h->names_section = h->elf.e_shstrndx == SHN_XINDEX ? first.sh_link : h->elf.e_shstrndx;
-	if (!count || count > SECTIONS_MAX || h->names_section >= count)
+	if (!count || count > SECTIONS_MAX || h->names_section >= count ||
+	    !lies_inside(s, h->elf.e_shoff, count * section_size(h)))
 		return false;
-	h->sections = read_new(s, count * sizeof(first), h->elf.e_shoff);
-	if (!h->sections)
-		return false;
+	h->sections = xcalloc(count, sizeof(first));
 	h->section_count = (uint32_t)count;
+	if (!h->narrow && !read_exactly(s, h->sections, count * sizeof(first), h->elf.e_shoff))
+		return false;
+	for (uint32_t i = 0; h->narrow && i < count; i++)
+		if (!read_section(h, s, i, &h->sections[i]))
+			return false;
 	if (h->sections[h->names_section].sh_size <= NAMES_MAX) {
 		h->names_size = (size_t)h->sections[h->names_section].sh_size;
 		h->names = read_new(s, h->names_size, h->sections[h->names_section].sh_offset);
@@ -112,18 +160,15 @@ static bool read_sections(struct headers *h, const struct reduce_source *s)
 static bool read_headers(struct headers *h, const struct reduce_source *s)
 {
 	memset(h, 0, sizeof(*h));
-	if (!read_exactly(s, &h->elf, sizeof(h->elf), 0) ||
-	    memcmp(h->elf.e_ident, ELFMAG, SELFMAG) != 0 ||
-	    h->elf.e_ident[EI_CLASS] != ELFCLASS64 || h->elf.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    h->elf.e_phnum > SEGMENTS_MAX)
+	if (!read_elf(h, s))
 		return false;
-	h->segment_count = h->elf.e_phnum;
-	if (h->segment_count) {
-		if (h->elf.e_phentsize != sizeof(*h->segments))
+	if (h->elf.e_phnum) {
+		if (h->elf.e_phentsize != segment_size(h))
 			return false;
-		h->segments = read_new(s, h->segment_count * sizeof(*h->segments), h->elf.e_phoff);
-		if (!h->segments)
-			return false;
+		h->segments = xcalloc(h->elf.e_phnum, sizeof(*h->segments));
+		for (; h->segment_count < h->elf.e_phnum; h->segment_count++)
+			if (!read_segment(h, s, h->segment_count, &h->segments[h->segment_count]))
+				return false;
 	}
 	return read_sections(h, s);
 }
@@ -296,15 +341,42 @@ static void add_segments(struct reduced *r, struct headers *h, const struct redu
 	}
 }
 
+/* As the file has them. */
+static void put_sections(const struct headers *h, uint8_t *out)
+{
+	Elf32_Shdr *rows = (Elf32_Shdr *)out;
+
+	if (!h->narrow)
+		memcpy(out, h->sections, h->section_count * sizeof(*h->sections));
+	for (uint32_t i = 0; h->narrow && i < h->section_count; i++)
+		ELF32_SECTION(&rows[i], &h->sections[i]);
+}
+
+static void put_head(const struct headers *h, uint8_t *out)
+{
+	Elf32_Phdr *rows = (Elf32_Phdr *)(out + sizeof(Elf32_Ehdr));
+
+	if (!h->narrow) {
+		memcpy(out, &h->elf, sizeof(h->elf));
+		if (h->segment_count)
+			memcpy(out + sizeof(h->elf), h->segments,
+			       h->segment_count * sizeof(*h->segments));
+		return;
+	}
+	ELF32_HEADER((Elf32_Ehdr *)out, &h->elf);
+	for (uint32_t i = 0; i < h->segment_count; i++)
+		ELF32_SEGMENT(&rows[i], &h->segments[i]);
+}
+
 static void add_headers(struct reduced *r, struct headers *h, const struct reduce_source *s,
 			const bool *keep)
 {
-	size_t segments = h->segment_count * sizeof(*h->segments);
-	size_t sections = h->section_count * sizeof(*h->sections);
+	size_t segments = h->segment_count * segment_size(h);
+	size_t sections = h->section_count * section_size(h);
 
-	r->head = xcalloc(1, sizeof(h->elf) + segments);
-	add_part(r, sizeof(h->elf) + segments, r->head, 0);
-	h->elf.e_phoff = segments ? sizeof(h->elf) : 0;
+	r->head = xcalloc(1, elf_size(h) + segments);
+	add_part(r, elf_size(h) + segments, r->head, 0);
+	h->elf.e_phoff = segments ? elf_size(h) : 0;
 	add_sections(r, h, s, keep);
 	add_segments(r, h, s);
 	h->elf.e_shoff = 0;
@@ -312,12 +384,10 @@ static void add_headers(struct reduced *r, struct headers *h, const struct reduc
 		align(r);
 		h->elf.e_shoff = r->size;
 		r->sections = xmalloc(sections);
-		memcpy(r->sections, h->sections, sections);
+		put_sections(h, r->sections);
 		add_part(r, sections, r->sections, 0);
 	}
-	memcpy(r->head, &h->elf, sizeof(h->elf));
-	if (segments)
-		memcpy(r->head + sizeof(h->elf), h->segments, segments);
+	put_head(h, r->head);
 }
 
 bool reduce_plan(struct reduced *r, const struct reduce_source *s, enum reduce_extent extent)

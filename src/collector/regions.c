@@ -15,6 +15,7 @@
 #include "collector/clock.h"
 #include "collector/collector.h"
 #include "collector/log.h"
+#include "collector/pages.h"
 #include "collector/smaps.h"
 #include "pairing/map_calls.h"
 #include "pairing/ranges.h"
@@ -23,10 +24,9 @@
 #define MS 1000000ull
 #define EVERY_NS (1000 * MS)
 #define FIRST_NS (20 * MS) /* after the start; then twice that, until they are a second apart */
-#define SHARE 100	   /* of the time, at most one part in so many */
+#define SHARE 160	   /* of a core, at most one part in so many: with all else below a 100th */
 #define DRAIN_NS (5 * MS)  /* in a long sample the rings are emptied in between */
 #define CALLS_WAITING 65536u
-#define PAGES_AT_ONCE 8192u
 #define ADD_BYTES (10 * VARINT_MAX + SMAPS_NAME_MAX)
 #define USAGE_BYTES (9 * VARINT_MAX)
 
@@ -36,6 +36,7 @@ struct piece {
 	uint32_t map; /* which of the program's maps it is in; 0: in none that is known */
 	uint8_t flags;
 	struct region_usage usage; /* KiB */
+	uint64_t huge;		   /* KiB in huge pages */
 	uint64_t number;
 };
 
@@ -58,7 +59,8 @@ struct regions_sampler {
 	uint64_t last_number;
 	uint64_t began, ended; /* stamps of this sample */
 	uint64_t started_ns, last_ns, every_ns, drained_ns;
-	uint64_t *pages; /* PAGES_AT_ONCE of them */
+	struct pages_writer *pages;
+	uint64_t events; /* that there were at the last sample */
 	size_t page_size;
 };
 
@@ -72,6 +74,7 @@ struct regions_sampler *regions_sampler_new(struct collector *c)
 	w->collector = c;
 	w->page_size = (size_t)sysconf(_SC_PAGESIZE);
 	strings_init(&w->names);
+	w->pages = pages_writer_new(c);
 	return w;
 }
 
@@ -86,7 +89,7 @@ struct regions_sampler *regions_sampler_free(struct regions_sampler *w)
 	strings_release(&w->names);
 	free(w->now.list);
 	free(w->before.list);
-	free(w->pages);
+	pages_writer_free(w->pages);
 	free(w);
 	return NULL;
 }
@@ -104,7 +107,7 @@ static void apply_calls(struct regions_sampler *w, uint64_t until)
 		if (c->address >= REGION_ADDRESS_MAX || c->length > REGION_ADDRESS_MAX)
 			continue;
 		ranges_cut(&w->known, c->address, c->address + c->length);
-		if (!c->unmaps)
+		if (map_call_maps(c))
 			ranges_add(&w->known, c->address, c->address + c->length, ++w->last_map);
 	}
 	if (i)
@@ -118,7 +121,8 @@ void regions_take(struct regions_sampler *w, const struct event *events, uint32_
 		struct map_call call = { .at = events[i].stamp,
 					 .address = event_address(&events[i]),
 					 .length = event_size(&events[i]),
-					 .unmaps = event_op(&events[i]) == OP_UNMAP };
+					 .kind = event_op(&events[i]) == OP_UNMAP ? MAP_CALL_UNMAPS
+										  : MAP_CALL_MAPS };
 
 		if (event_op(&events[i]) == OP_MAP || event_op(&events[i]) == OP_UNMAP)
 			map_calls_add(&w->waiting, &call);
@@ -225,27 +229,26 @@ struct page_counts {
 	uint64_t resident, swapped;
 };
 
-/* Adds up the pages of a piece; false where the kernel does not tell. */
-static bool count_pages(struct regions_sampler *w, int fd, const struct piece *p,
+/* Adds up the pages of a piece; false where the kernel does not tell, or there are too many. */
+static bool count_pages(struct regions_sampler *w, const struct piece *p,
 			struct page_counts *ret_counts)
 {
+	struct pagemap *map = pages_map(w->pages);
 	uint64_t page = p->start / w->page_size, end = p->end / w->page_size;
 
 	*ret_counts = (struct page_counts){ 0 };
-	while (page < end) {
-		size_t want = end - page < PAGES_AT_ONCE ? end - page : PAGES_AT_ONCE;
-		ssize_t n = pread(fd, w->pages, want * 8, (off_t)(page * 8));
-
-		if (n < 8)
+	if (p->end - p->start > PAGEMAP_REGION_MAX)
+		return false;
+	for (; map && page < end; page += map->count) {
+		if (!pagemap_read(map, page, end))
 			return false;
-		for (size_t i = 0; i < (size_t)n / 8; i++) {
-			ret_counts->resident += w->pages[i] >> 63;
-			ret_counts->swapped += w->pages[i] >> 62 & 1;
+		for (size_t i = 0; i < map->count; i++) {
+			ret_counts->resident += pagemap_present(map->entries[i]);
+			ret_counts->swapped += pagemap_swapped(map->entries[i]);
 		}
-		page += (uint64_t)n / 8;
 		keep_up(w);
 	}
-	return true;
+	return map != NULL;
 }
 
 /* Shares out a value, so that the sum stays what it was. */
@@ -266,17 +269,20 @@ static uint64_t share(struct sharing *s, uint64_t part)
 }
 
 static void share_out(struct piece *pieces, size_t n, const struct page_counts *counts,
-		      const struct region_usage *usage)
+		      const struct region_usage *usage, uint64_t huge)
 {
-	struct sharing swap = { .total = usage->swap };
+	struct sharing swap = { .total = usage->swap }, of_huge = { .total = huge };
 	uint64_t resident = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		resident += counts[i].resident;
 		swap.parts += counts[i].swapped;
 	}
-	for (size_t i = 0; i < n; i++)
+	of_huge.parts = resident;
+	for (size_t i = 0; i < n; i++) {
 		pieces[i].usage.swap = share(&swap, counts[i].swapped);
+		pieces[i].huge = share(&of_huge, counts[i].resident);
+	}
 #define SHARE_OUT(name)                                                                            \
 	do {                                                                                       \
 		struct sharing s_ = { .total = usage->name, .parts = resident };                   \
@@ -294,29 +300,21 @@ static void share_out(struct piece *pieces, size_t n, const struct page_counts *
 
 /* What each of the pieces of one mapping has of its pages. */
 static void divide_usage(struct regions_sampler *w, struct piece *pieces, size_t n,
-			 const struct region_usage *usage)
+			 const struct smaps_entry *e)
 {
+	const struct region_usage *usage = &e->usage;
 	struct page_counts *counts;
-	char name[40];
-	bool counted;
-	int fd;
+	bool counted = true;
 
 	if (!usage->rss && !usage->swap)
 		return;
-	if (!w->pages)
-		w->pages = xcalloc(PAGES_AT_ONCE, sizeof(*w->pages));
 	counts = xcalloc(n, sizeof(*counts));
-	snprintf(name, sizeof(name), "/proc/%d/pagemap", (int)collector_in_proc(w->collector));
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	counted = fd >= 0;
 	for (size_t i = 0; i < n && counted; i++)
-		counted = count_pages(w, fd, &pieces[i], &counts[i]);
-	if (fd >= 0)
-		close(fd);
+		counted = count_pages(w, &pieces[i], &counts[i]);
 	for (size_t i = 0; i < n && !counted; i++)
 		counts[i].resident = counts[i].swapped =
 			(pieces[i].end - pieces[i].start) / w->page_size;
-	share_out(pieces, n, counts, usage);
+	share_out(pieces, n, counts, usage, e->huge);
 	free(counts);
 }
 
@@ -348,10 +346,12 @@ static void add_entry(struct regions_sampler *w, const struct smaps_entry *e)
 			p.flags |= MAP_IS_OWN;
 		*xpush(now->list, now->count, now->room) = p;
 	}
-	if (now->count == first + 1)
+	if (now->count == first + 1) {
 		now->list[first].usage = e->usage;
-	else
-		divide_usage(w, &now->list[first], now->count - first, &e->usage);
+		now->list[first].huge = e->huge;
+	} else {
+		divide_usage(w, &now->list[first], now->count - first, e);
+	}
 }
 
 /* All pieces; false if this is not the program that is recorded. */
@@ -466,6 +466,31 @@ static void match(struct regions_sampler *w)
 	}
 }
 
+/* Of memory that blocks may be in. */
+static void write_pages(struct regions_sampler *w)
+{
+	const struct pieces *now = &w->now;
+
+	for (size_t i = 0; i < now->count; i++) {
+		const struct piece *p = &now->list[i];
+		struct pages_region r = { p->number, p->start, p->end, p->usage.rss, p->huge };
+
+		if (p->inode || p->flags & (MAP_IS_OWN | MAP_IS_SHARED))
+			continue;
+		pages_region(w->pages, &r);
+	}
+}
+
+/* Has the program done anything since the last sample? */
+static bool went_on(struct regions_sampler *w)
+{
+	uint64_t events = w->collector->recording.event_count + w->collector->encoder.event_count;
+	bool more = events != w->events;
+
+	w->events = events;
+	return more;
+}
+
 static void write_changes(struct regions_sampler *w)
 {
 	struct pieces *now = &w->now, *before = &w->before, swap;
@@ -486,8 +511,10 @@ static void write_changes(struct regions_sampler *w)
 			put_usage(w, p);
 		}
 	}
-	if (w->collector->payload.used > head)
+	/* What is resident may stay while what it is used for does not: that is a sample, too. */
+	if (went_on(w) || w->collector->payload.used > head)
 		end_chunk(w);
+	write_pages(w);
 	swap = *before;
 	*before = *now;
 	*now = swap;
@@ -518,8 +545,10 @@ void regions_sample(struct regions_sampler *w)
 	drain_pass(c);
 	apply_calls(w, w->ended);
 	learn_own(w);
+	pages_begin(w->pages, w->ended);
 	if (find_pieces(w))
 		write_changes(w);
+	pages_end(w->pages);
 }
 
 void regions_sample_if_due(struct regions_sampler *w)

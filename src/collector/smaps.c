@@ -96,17 +96,18 @@ static const struct {
 	const char *key;
 	size_t offset;
 } figures[] = {
-	{ "Rss:", offsetof(struct region_usage, rss) },
-	{ "Shared_Clean:", offsetof(struct region_usage, shared_clean) },
-	{ "Shared_Dirty:", offsetof(struct region_usage, shared_dirty) },
-	{ "Private_Clean:", offsetof(struct region_usage, private_clean) },
-	{ "Private_Dirty:", offsetof(struct region_usage, private_dirty) },
-	{ "Anonymous:", offsetof(struct region_usage, anonymous) },
-	{ "Swap:", offsetof(struct region_usage, swap) },
+	{ "Rss:", offsetof(struct smaps_entry, usage.rss) },
+	{ "Shared_Clean:", offsetof(struct smaps_entry, usage.shared_clean) },
+	{ "Shared_Dirty:", offsetof(struct smaps_entry, usage.shared_dirty) },
+	{ "Private_Clean:", offsetof(struct smaps_entry, usage.private_clean) },
+	{ "Private_Dirty:", offsetof(struct smaps_entry, usage.private_dirty) },
+	{ "Anonymous:", offsetof(struct smaps_entry, usage.anonymous) },
+	{ "AnonHugePages:", offsetof(struct smaps_entry, huge) },
+	{ "Swap:", offsetof(struct smaps_entry, usage.swap) },
 };
 
 /* Rss:                  12 kB */
-static void parse_figure(struct text line, struct region_usage *u)
+static void parse_figure(struct text line, struct smaps_entry *e)
 {
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
 		size_t size = strlen(figures[i].key);
@@ -118,7 +119,7 @@ static void parse_figure(struct text line, struct region_usage *u)
 		while (passed(&line, ' '))
 			;
 		if (decimal(&line, &value) && value <= REGION_USAGE_MAX)
-			memcpy((char *)u + figures[i].offset, &value, sizeof(value));
+			memcpy((char *)e + figures[i].offset, &value, sizeof(value));
 		return;
 	}
 }
@@ -139,7 +140,7 @@ bool smaps_next(const char **at, const char *end, struct smaps_entry *ret_entry)
 			found = parse_head(rest, &next);
 			*ret_entry = next;
 		} else if (found) {
-			parse_figure(line, &ret_entry->usage);
+			parse_figure(line, ret_entry);
 		}
 		*at = newline ? newline + 1 : end;
 	}

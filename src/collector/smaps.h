@@ -18,6 +18,7 @@ struct smaps_entry {
 	const char *name; /* not ended by a NUL */
 	size_t name_size;
 	struct region_usage usage; /* KiB */
+	uint64_t huge;		   /* KiB in huge pages */
 };
 
 /* The next mapping from *at on, which is moved behind it; false when there are no more.  Lines that

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Curves over time as SVG.  See area_chart.h. */
+/* Curves over time, on a canvas.  See area_chart.h. */
 #include "draw/area_chart.h"
 
 #include <inttypes.h>
@@ -8,8 +8,9 @@
 #include <time.h>
 
 #include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "base/xalloc.h"
-#include "draw/xml.h"
+#include "draw/canvas.h"
 
 #define LEFT 76
 #define RIGHT 16
@@ -20,11 +21,23 @@
 
 struct area_plot {
 	const struct area_chart *chart;
-	struct buf *out;
+	struct canvas *canvas;
 	double left, top, width, height; /* of the plot */
 	double most;			 /* amount at its upper end */
 	double *below;			 /* what is drawn so far, by moment */
+	double *x, *upper, *lower;	 /* of the area that is being drawn */
 };
+
+static void draw_line(struct area_plot *p, double x1, double y1, double x2, double y2)
+{
+	p->canvas->kind->line(p->canvas, x1, y1, x2, y2);
+}
+
+static void draw_text(struct area_plot *p, double x, double y, enum canvas_anchor anchor,
+		      const char *text)
+{
+	p->canvas->kind->text(p->canvas, x, y, anchor, text, LABEL_COLUMNS);
+}
 
 uint32_t area_chart_colour(size_t i)
 {
@@ -87,17 +100,14 @@ static void draw_amounts(struct area_plot *p)
 
 	for (double amount = 0; amount <= p->most * 1.0001; amount += step) {
 		double y = y_of(p, amount);
+		auto_buf struct buf text = { 0 };
 
 		if (c->grid && amount > 0)
-			buf_printf(p->out,
-				   "<line class=\"g\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" "
-				   "y2=\"%.1f\"/>\n",
-				   p->left, y, p->left + p->width, y);
+			draw_line(p, p->left, y, p->left + p->width, y);
 		if (!c->axes)
 			continue;
-		buf_printf(p->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"e\">", p->left - 6, y + 4);
-		put_amount(p->out, amount, c->bytes);
-		buf_text(p->out, "</text>\n");
+		put_amount(&text, amount, c->bytes);
+		draw_text(p, p->left - 6, y + 4, CANVAS_END, text.data);
 	}
 }
 
@@ -154,45 +164,41 @@ static void draw_times(struct area_plot *p)
 
 	for (double at = ceil((double)c->from / step) * step; at <= (double)c->to; at += step) {
 		double x = p->left + p->width * (at - (double)c->from) / range;
+		auto_buf struct buf offset = { 0 }, time = { 0 };
 
 		if (c->grid)
-			buf_printf(p->out,
-				   "<line class=\"g\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" "
-				   "y2=\"%.1f\"/>\n",
-				   x, p->top, x, bottom);
+			draw_line(p, x, p->top, x, bottom);
 		if (!c->axes)
 			continue;
-		buf_printf(p->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"m\">+", x, p->top - 8);
-		put_offset(p->out, at, step);
-		buf_text(p->out, "</text>\n");
+		buf_char(&offset, '+');
+		put_offset(&offset, at, step);
+		draw_text(p, x, p->top - 8, CANVAS_MIDDLE, offset.data);
 		if (!c->start)
 			continue;
-		buf_printf(p->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"m\">", x, bottom + 18);
-		put_time(p->out, c->start + (uint64_t)at, step);
-		buf_text(p->out, "</text>\n");
+		put_time(&time, c->start + (uint64_t)at, step);
+		draw_text(p, x, bottom + 18, CANVAS_MIDDLE, time.data);
 	}
 	if (c->axes)
-		buf_printf(p->out,
-			   "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
-			   "class=\"a\"/>\n",
-			   p->left, p->top, p->width, p->height);
+		p->canvas->kind->frame(p->canvas, p->left, p->top, p->width, p->height);
 }
 
 static void draw_area(struct area_plot *p, const struct area *a)
 {
 	size_t n = p->chart->steps;
 
-	buf_printf(p->out, "<path fill=\"#%06x\" d=\"", a->colour);
-	for (size_t i = 0; i < n; i++)
-		buf_printf(p->out, "%s%.1f %.1f", i ? "L" : "M", x_of(p, i),
-			   y_of(p, p->below[i] + a->values[i]));
-	for (size_t i = n; i--;)
-		buf_printf(p->out, "L%.1f %.1f", x_of(p, i), y_of(p, p->below[i]));
-	buf_text(p->out, "Z\"><title>");
-	xml_text(p->out, a->label, 4 * LABEL_COLUMNS);
-	buf_text(p->out, "</title></path>\n");
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		p->lower[i] = y_of(p, p->below[i]);
 		p->below[i] += a->values[i];
+		p->upper[i] = y_of(p, p->below[i]);
+	}
+	p->canvas->kind->area(p->canvas, &(struct canvas_area){
+						 .label = a->label,
+						 .colour = a->colour,
+						 .count = n,
+						 .x = p->x,
+						 .upper = p->upper,
+						 .lower = p->lower,
+					 });
 }
 
 /* The uppermost area first, as they lie. */
@@ -208,17 +214,11 @@ static void draw_legend(struct area_plot *p)
 		n = n < LABEL_COLUMNS ? n : LABEL_COLUMNS;
 		columns = columns > n ? columns : n;
 	}
-	buf_printf(p->out,
-		   "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
-		   "class=\"l\"/>\n",
-		   x, y, 40 + 7.2 * (double)columns, 8 + LINE * (double)c->area_count);
+	p->canvas->kind->sheet(p->canvas, x, y, 40 + 7.2 * (double)columns,
+			       8 + LINE * (double)c->area_count);
 	for (size_t i = c->area_count; i--; y += LINE) {
-		buf_printf(p->out,
-			   "<rect x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"12\" "
-			   "fill=\"#%06x\"/><text x=\"%.1f\" y=\"%.1f\">",
-			   x + 8, y + 8, c->areas[i].colour, x + 28, y + 18);
-		xml_text(p->out, c->areas[i].label, LABEL_COLUMNS);
-		buf_text(p->out, "</text>\n");
+		p->canvas->kind->patch(p->canvas, x + 8, y + 8, 12, 12, c->areas[i].colour);
+		draw_text(p, x + 28, y + 18, CANVAS_START, c->areas[i].label);
 	}
 }
 
@@ -239,33 +239,30 @@ static double find_most(const struct area_chart *c)
 void area_chart_draw(const struct area_chart *c, struct buf *out)
 {
 	double left = c->axes ? LEFT : 0, top = c->axes ? TOP : 0;
+	auto_free double *values = xcalloc(4 * (c->steps + 1), sizeof(*values));
 	struct area_plot p = {
 		.chart = c,
-		.out = out,
+		.canvas = canvas_new(c->png ? CANVAS_PNG : CANVAS_SVG, c->width, c->height),
 		.left = left,
 		.top = top,
 		.width = c->width - left - (c->axes ? RIGHT : 0),
 		.height = c->height - top - (c->axes ? BOTTOM : 0),
 		.most = find_most(c),
-		.below = xcalloc(c->steps + 1, sizeof(*p.below)),
+		.below = values,
+		.x = values + c->steps + 1,
+		.upper = values + 2 * (c->steps + 1),
+		.lower = values + 3 * (c->steps + 1),
 	};
 
-	buf_printf(out,
-		   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
-		   "viewBox=\"0 0 %u %u\" font-family=\"sans-serif\" font-size=\"12\">\n"
-		   "<style>.g{stroke:#000;stroke-opacity:.12}.a{fill:none;stroke:#888}"
-		   ".l{fill:#fff;fill-opacity:.85;stroke:#bbb}.e{text-anchor:end}"
-		   ".m{text-anchor:middle}</style>\n"
-		   "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
-		   c->width, c->height, c->width, c->height);
+	for (size_t i = 0; i < c->steps; i++)
+		p.x[i] = x_of(&p, i);
 	for (size_t i = 0; i < c->area_count; i++)
 		draw_area(&p, &c->areas[i]);
 	draw_amounts(&p);
 	draw_times(&p);
 	if (c->axes && *c->unit)
-		buf_printf(out, "<text x=\"8\" y=\"16\">%s</text>\n", c->unit);
+		draw_text(&p, 8, 16, CANVAS_START, c->unit);
 	if (c->legend && c->area_count)
 		draw_legend(&p);
-	buf_text(out, "</svg>\n");
-	free(p.below);
+	p.canvas->kind->finish(p.canvas, out);
 }

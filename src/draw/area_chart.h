@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* Curves over time, one on top of the other, as one SVG: what scripts draw.
+/* Curves over time, one on top of the other, as one SVG or PNG: what scripts draw.
  *
  * Times of day are below, times since the start above; amounts at the left, what the areas are at
  * the upper left.  Any thread. */
@@ -26,6 +26,7 @@ struct area_chart {
 	bool bytes;	   /* else pieces */
 	const char *unit;  /* behind the amounts: "per second"; "" */
 	bool legend, axes, grid;
+	bool png; /* else SVG */
 };
 
 void area_chart_draw(const struct area_chart *c, struct buf *out);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf_text.h"
+#include "base/order.h"
 #include "base/path.h"
 
 static bool is_system(const char *module, const char *function)
@@ -19,15 +20,10 @@ static bool is_system(const char *module, const char *function)
 						 "realloc",	  "reallocarray",  "memalign",
 						 "aligned_alloc", "posix_memalign" };
 
-	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
-		if (!strncmp(module, modules[i], strlen(modules[i])))
-			return true;
-	if (!strncmp(function, functions[0], strlen(functions[0])))
-		return true;
-	for (size_t i = 1; i < sizeof(functions) / sizeof(functions[0]); i++)
-		if (!strcmp(function, functions[i]))
-			return true;
-	return false;
+	return ANY(i, sizeof(modules) / sizeof(modules[0]),
+		   !strncmp(module, modules[i], strlen(modules[i]))) ||
+	       !strncmp(function, functions[0], strlen(functions[0])) ||
+	       ANY(i, sizeof(functions) / sizeof(functions[0]), !strcmp(function, functions[i]));
 }
 
 int flame_colour_of(const char *name, const char *module)

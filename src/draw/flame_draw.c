@@ -281,10 +281,8 @@ static void put_table(struct picture *p, struct buf *out)
 {
 	auto_free uint32_t *number = xcalloc((size_t)p->x->names->count + 1, sizeof(*number));
 	auto_buf struct buf text = { 0 };
-	struct json j;
+	struct json j = { .out = &text, .compact = true };
 
-	json_init(&j, &text);
-	j.compact = true;
 	json_object(&j, NULL);
 	json_bool(&j, "by_count", p->x->by_count);
 	json_functions(p, &j, number);

@@ -188,7 +188,7 @@ static void find_rows(struct layers_plan *p)
 {
 	struct layers *l = p->l;
 	auto_free uint32_t *row = xcalloc(l->node_count + 1, sizeof(*row));
-	uint32_t *order;
+	auto_free uint32_t *order = NULL;
 	uint64_t passes = 0;
 	auto_release(outgoing_release) struct outgoing o = { 0 };
 
@@ -208,7 +208,6 @@ static void find_rows(struct layers_plan *p)
 		passes += 2 * (row[lower_end(&l->edges[i])] - row[upper_end(&l->edges[i])]) - 1;
 	for (size_t i = 0; i < l->edge_count; i++)
 		add_edge(p, (uint32_t)i, passes > PASSES_MOST);
-	free(order);
 }
 
 static void links_init(struct layers_links *s, const struct layers_plan *p, bool down)

@@ -49,9 +49,7 @@ void page_init(struct page *p, const struct flame_tree *tree, const struct flame
 {
 	size_t limit = NODES_MOST;
 
-	*p = (struct page){ .tree = tree, .names = names };
-	json_init(&p->j, data);
-	p->j.compact = true;
+	*p = (struct page){ .tree = tree, .names = names, .j = { .out = data, .compact = true } };
 	strings_init(&p->files);
 	strings_init(&p->modules);
 	p->cut = flame_tree_cut(tree, limit);

@@ -68,15 +68,10 @@ static void add_edge(struct callgrind *c, uint32_t function, uint32_t line, uint
 {
 	uint64_t key = (uint64_t)function << 32 | callee, id;
 
-	if (!map_get(&c->pairs, key, &id))
-		map_set(&c->pairs, key, id = c->pairs.count);
-	key = id << 32 | line;
-	if (!map_get(&c->by_pair, key, &id)) {
-		c->edges = xgrow(c->edges, c->edge_count, &c->edge_room, sizeof(*c->edges));
-		c->edges[c->edge_count] =
+	map_number(&c->pairs, key, &id);
+	if (map_number(&c->by_pair, id << 32 | line, &id))
+		*xpush(c->edges, c->edge_count, c->edge_room) =
 			(struct edge){ .function = function, .line = line, .callee = callee };
-		map_set(&c->by_pair, key, id = c->edge_count++);
-	}
 	add_cost(&c->edges[id].cost, cost);
 }
 

@@ -50,7 +50,7 @@ static void put_name(struct buf *out, const struct view *v, const struct stack_f
 
 static int write_collapsed(const struct export *x, struct sink *out, struct err *err)
 {
-	struct stack_weights weights;
+	auto_release(stack_weights_release) struct stack_weights weights = { 0 };
 	auto_release(stack_frames_release) struct stack_frames frames = { 0 };
 
 	weigh_stacks(&weights, x->view, &x->measuring, false);
@@ -73,7 +73,6 @@ static int write_collapsed(const struct export *x, struct sink *out, struct err 
 			   x->by_count ? w->weight.count : w->weight.bytes);
 		export_progress(x, i, weights.count);
 	}
-	stack_weights_release(&weights);
 	return out->error;
 }
 

@@ -124,9 +124,9 @@ void csv_allocation(struct csv_lines *l, struct buf *out, uint32_t row)
 	const struct model *m = l->view->model;
 	const struct columns *c = &m->allocations;
 	const struct model_clock *clock = &l->clock;
-	uint64_t tags = c->tags[row];
+	uint64_t tags = columns_tags(c, row);
 	const struct thread *thread = &m->tables.threads.rows[tags_thread(tags)];
-	bool freed = c->freed_at[row] != NEVER && !(tags_flags(tags) & TAG_FREE_LOST);
+	bool freed = columns_freed_at(c, row) != NEVER && !(tags_flags(tags) & TAG_FREE_LOST);
 
 	put(out, row);
 #define PUT_ARG_TIME(value) put_stamp(out, clock, value)
@@ -142,9 +142,9 @@ void csv_allocation(struct csv_lines *l, struct buf *out, uint32_t row)
 	put_cell(out, thread->name);
 	put_cell(out, locations_call(l->view->locations, tags_call(tags)));
 	put_cell(out, freed ? locations_call(l->view->locations, tags_free_call(tags)) : "");
-	put(out, answer_stack(m, c->stack[row]));
-	put(out, freed ? answer_stack(m, c->free_stack[row]) : 0);
-	put_where(l, out, c->stack[row]);
+	put(out, answer_stack(m, columns_stack(c, row)));
+	put(out, freed ? answer_stack(m, columns_free_stack(c, row)) : 0);
+	put_where(l, out, columns_stack(c, row));
 }
 
 /* Lines are written on all cores, blocks of them in order. */
@@ -202,7 +202,7 @@ void csv_groups_head(struct buf *out, const struct groups *g)
 #define UNIT_COUNT
 #define UNIT_STAMP "_ns"
 #define UNIT_TICKS "_ns"
-#define SUM(id, name, type, heading, place, from, value)                                           \
+#define SUM(id, name, type, heading, place, from, value, help)                                     \
 	buf_printf(out, "%s" name UNIT_##type ",", parts[i]);
 #include "query/group_fields.def"
 #undef SUM
@@ -216,7 +216,7 @@ static void put_sums(struct buf *out, const struct model_clock *clock, const str
 #define PUT_COUNT(value) put(out, value);
 #define PUT_STAMP(value) put_stamp(out, clock, s->count ? value : NEVER);
 #define PUT_TICKS(value) put(out, clock_duration_ns(clock, value));
-#define SUM(id, name, type, heading, place, from, value) PUT_##type(value)
+#define SUM(id, name, type, heading, place, from, value, help) PUT_##type(value)
 #include "query/group_fields.def"
 #undef SUM
 }

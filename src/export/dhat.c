@@ -61,11 +61,13 @@ static void live(void *context, unsigned worker, uint64_t first, uint64_t count)
 		sums = l->sums[worker] = xcalloc(l->node_count, sizeof(*sums));
 	VIEW_EACH(l->v, first, count, row)
 	{
-		uint64_t end = c->freed_at[row] == NEVER ? l->end : c->freed_at[row];
-		uint32_t stack = node_is_known(nodes, c->stack[row]) ? c->stack[row] : 0;
+		uint64_t end =
+			columns_freed_at(c, row) == NEVER ? l->end : columns_freed_at(c, row);
+		uint32_t stack =
+			node_is_known(nodes, columns_stack(c, row)) ? columns_stack(c, row) : 0;
 
-		if (end > c->allocated_at[row])
-			sums[stack] += (double)(end - c->allocated_at[row]);
+		if (end > columns_allocated_at(c, row))
+			sums[stack] += (double)(end - columns_allocated_at(c, row));
 	}
 }
 
@@ -172,14 +174,12 @@ static void put_points(struct dhat *d, const struct model_clock *clock)
 {
 	const struct view *v = d->x->view;
 	struct measuring all = measuring_of(v->model, MEASURE_ALLOCATED, 0);
-	struct stack_weights weights;
+	auto_release(stack_weights_release) struct stack_weights weights = { 0 };
 
 	weigh_stacks(&weights, v, &all, false);
-	json_array(&d->j, "pps");
-	for (uint32_t i = 0; i < weights.count && !sink_turn(d->out); i++) {
+	JSON_ROWS_WHILE(&d->j, "pps", i, i < weights.count && !sink_turn(d->out)) {
 		const struct stack_weight *w = &weights.rows[i];
 
-		json_object(&d->j, NULL);
 		json_number(&d->j, "tb", w->weight.bytes);
 		json_number(&d->j, "tbk", w->weight.count);
 		json_number(&d->j, "tl", microseconds(d->lifetimes[w->stack], clock));
@@ -190,11 +190,8 @@ static void put_points(struct dhat *d, const struct model_clock *clock)
 		json_number(&d->j, "eb", d->leaked[w->stack].bytes);
 		json_number(&d->j, "ebk", d->leaked[w->stack].count);
 		put_frames_of(d, w->stack);
-		json_end_object(&d->j);
 		export_progress(d->x, i, weights.count);
 	}
-	json_end_array(&d->j);
-	stack_weights_release(&weights);
 }
 
 static void put_table(struct dhat *d)
@@ -256,6 +253,7 @@ static int write_dhat(const struct export *x, struct sink *out, struct err *err)
 	struct dhat d = {
 		.x = x,
 		.out = out,
+		.j = { .out = &out->buf, .compact = true },
 		.peaks = own ? own : model_peaks(v->model),
 		.at_peak = weigh(v, MEASURE_PEAK),
 		.leaked = weigh(v, MEASURE_LEAKED),
@@ -265,8 +263,6 @@ static int write_dhat(const struct export *x, struct sink *out, struct err *err)
 	};
 
 	compare_stacks(&d);
-	json_init(&d.j, &out->buf);
-	d.j.compact = true;
 	json_object(&d.j, NULL);
 	put_head(&d, &clock);
 	put_points(&d, &clock);

@@ -54,27 +54,27 @@ static void put_value(struct firefox *f, struct numbers *n, enum column column,
 
 	switch (column) {
 	case COLUMN_TIME:
-		numbers_ms(n, clock_ns(&f->clock,
-				       w->is_free ? c->freed_at[row] : c->allocated_at[row]));
+		numbers_ms(n, clock_ns(&f->clock, w->is_free ? columns_freed_at(c, row)
+							     : columns_allocated_at(c, row)));
 		return;
 	case COLUMN_WEIGHT:
 		numbers_add(n, w->is_free ? -(int64_t)columns_size(c, row)
 					  : (int64_t)columns_size(c, row));
 		return;
 	case COLUMN_STACK:
-		numbers_add(n, firefox_stack(&f->tables,
-					     w->is_free ? c->free_stack[row] : c->stack[row]));
+		numbers_add(n, firefox_stack(&f->tables, w->is_free ? columns_free_stack(c, row)
+								    : columns_stack(c, row)));
 		return;
 	case COLUMN_ADDRESS:
-		numbers_add(n, (int64_t)c->address[row]);
+		numbers_add(n, (int64_t)columns_address(c, row));
 		return;
 	case COLUMN_THREAD:
 	case COLUMNS_OF:
 		break;
 	}
-	thread = w->is_free && !(tags_flags(c->tags[row]) & TAG_FREE_LOST)
-			 ? tags_free_thread(c->tags[row])
-			 : tags_thread(c->tags[row]);
+	thread = w->is_free && !(tags_flags(columns_tags(c, row)) & TAG_FREE_LOST)
+			 ? tags_free_thread(columns_tags(c, row))
+			 : tags_thread(columns_tags(c, row));
 	numbers_add(n, (int64_t)f->x->view->model->tables.threads.rows[thread].tid);
 }
 
@@ -202,7 +202,7 @@ static uint32_t track_points(const struct firefox *f, struct track_point *points
 {
 	uint32_t count = 0;
 	uint64_t from, to;
-	struct series s;
+	auto_release(series_release) struct series s = { 0 };
 
 	series_whole(f->x->view->model, &from, &to);
 	series_init(&s, f->x->view, from, to,
@@ -218,7 +218,6 @@ static uint32_t track_points(const struct firefox *f, struct track_point *points
 		points[count++] =
 			(struct track_point){ series_edge(&s, i + 1) - 1, p->bytes, events };
 	}
-	series_release(&s);
 	return count;
 }
 
@@ -340,14 +339,13 @@ static int write_firefox(const struct export *x, struct sink *out, struct err *e
 	struct firefox f = {
 		.x = x,
 		.out = out,
+		.j = { .out = &out->buf, .compact = true },
 		.clock = model_clock(m),
 		.pid = model_info_number(m, "pid", 0),
 	};
 
 	firefox_tables_init(&f.tables, x->view, out);
 	thread_events_init(&f.events, x->view);
-	json_init(&f.j, &out->buf);
-	f.j.compact = true;
 	json_object(&f.j, NULL);
 	put_meta(&f);
 	firefox_put_libraries(&f.tables, &f.j);

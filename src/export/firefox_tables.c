@@ -25,10 +25,11 @@ static void mark_nodes(struct firefox_tables *t)
 
 	VIEW_EACH(t->view, 0, c->count, row)
 	{
-		if (node_is_known(n, c->stack[row]))
-			t->stacks[c->stack[row]] = 1;
-		if (c->freed_at[row] != NEVER && node_is_known(n, c->free_stack[row]))
-			t->stacks[c->free_stack[row]] = 1;
+		if (node_is_known(n, columns_stack(c, row)))
+			t->stacks[columns_stack(c, row)] = 1;
+		if (columns_freed_at(c, row) != NEVER &&
+		    node_is_known(n, columns_free_stack(c, row)))
+			t->stacks[columns_free_stack(c, row)] = 1;
 	}
 	for (uint32_t id = n->count; id-- > 1;)
 		if (t->stacks[id] && node_is_known(n, n->parent[id]))
@@ -61,12 +62,10 @@ static uint32_t add_function(struct firefox_tables *t, const struct stack_frame 
 	uint32_t id = functions_id(&t->functions, frame);
 	uint64_t key = (uint64_t)id << 32 | frame->module, row;
 
-	if (map_get(&t->by_module, key, &row))
-		return (uint32_t)row;
-	t->rows = xgrow(t->rows, t->row_count, &t->row_room, sizeof(*t->rows));
-	t->rows[t->row_count] = (struct firefox_function){ id, frame->module };
-	map_set(&t->by_module, key, t->row_count);
-	return (uint32_t)t->row_count++;
+	if (map_number(&t->by_module, key, &row))
+		*xpush(t->rows, t->row_count, t->row_room) =
+			(struct firefox_function){ id, frame->module };
+	return (uint32_t)row;
 }
 
 /* The outermost function of a location first: inlined ones follow what they are inlined into. */

@@ -43,24 +43,29 @@ static void progress(void *context, uint64_t done, uint64_t total)
 	export_progress(context, done, total);
 }
 
-static int write_flamegraph(const struct export *x, struct sink *out, struct err *err)
+static int draw(const struct export *x, const struct flame_tree *tree, struct flame_names names,
+		const struct buf *above, const struct buf *below, struct sink *out)
 {
-	auto_buf struct buf above = { 0 }, below = { 0 };
-	struct flame_names names;
-	struct flame flame;
-
-	flame_init(&flame, x->view, &x->measuring, 1);
-	names = flame_names(&flame);
-	heading(x, &above);
-	subheading(x, flame_tree_amount(&flame.tree, FLAME_ROOT, 0), &below);
-	flame_draw(&(struct flame_picture){ .tree = &flame.tree,
+	flame_draw(&(struct flame_picture){ .tree = tree,
 					    .names = &names,
 					    .by_count = x->by_count,
-					    .heading = above.data,
-					    .subheading = below.data,
+					    .heading = above->data,
+					    .subheading = below->data,
 					    .progress = progress,
 					    .progress_context = (void *)x },
 		   out);
+	return out->error;
+}
+
+static int write_flamegraph(const struct export *x, struct sink *out, struct err *err)
+{
+	auto_buf struct buf above = { 0 }, below = { 0 };
+	struct flame flame;
+
+	flame_init(&flame, x->view, &x->measuring, 1);
+	heading(x, &above);
+	subheading(x, flame_tree_amount(&flame.tree, FLAME_ROOT, 0), &below);
+	draw(x, &flame.tree, flame_names(&flame), &above, &below, out);
 	flame_release(&flame);
 	return out->error;
 }
@@ -74,22 +79,13 @@ static int add_process(const struct export *x, struct merged_flame *m, struct si
 static int draw_processes(const struct export *x, struct merged_flame *m, struct sink *out)
 {
 	const struct measure_row *row = &measure_rows[x->measuring.measure];
-	struct flame_names names = merged_flame_names(m);
 	const struct flame_amount *all = flame_tree_amount(&m->tree, FLAME_ROOT, 0);
 	auto_buf struct buf above = { 0 }, below = { 0 };
 
 	buf_printf(&above, "%s: %s, by %s", x->title, row->title, x->by_count ? "blocks" : "bytes");
 	buf_printf(&below, "%s in %s blocks of %u processes", size_text(all->bytes),
 		   count_text(all->count), m->processes);
-	flame_draw(&(struct flame_picture){ .tree = &m->tree,
-					    .names = &names,
-					    .by_count = x->by_count,
-					    .heading = above.data,
-					    .subheading = below.data,
-					    .progress = progress,
-					    .progress_context = (void *)x },
-		   out);
-	return out->error;
+	return draw(x, &m->tree, merged_flame_names(m), &above, &below, out);
 }
 
 const struct exporter exporter_flamegraph = {

@@ -130,8 +130,7 @@ static bool find_large_kind(struct heaptrack *h, uint64_t size, uint32_t stack, 
 {
 	uint64_t key = size;
 
-	if (!map_get(&h->large_sizes, size, &key))
-		map_set(&h->large_sizes, size, key = h->large_sizes.count);
+	map_number(&h->large_sizes, size, &key);
 	key |= (uint64_t)stack << 32;
 	if (map_get(&h->large_kinds, key, ret_id))
 		return true;
@@ -212,7 +211,7 @@ static void put_events(struct heaptrack *h, struct sink *sink)
 			export_progress(h->x, done, 2ull * c->count);
 		if (!view_has(v, t.row))
 			continue;
-		kind = kind_id(h, columns_size(c, t.row), c->stack[t.row]);
+		kind = kind_id(h, columns_size(c, t.row), columns_stack(c, t.row));
 		if (ms > now_ms)
 			put_number(h->out, 'c', now_ms = ms);
 		put_number(h->out, t.is_free ? '-' : '+', kind);

@@ -103,8 +103,7 @@ static void put_table(struct html *p, struct stack_sums *sums, unsigned number)
 	JSON_ROWS(p->j, "rows", i, shown) {
 		struct weight w = weight_of(&sums->rows[i], tables[number].order);
 
-		json_number(p->j, "bytes", w.bytes);
-		json_number(p->j, "count", w.count);
+		JSON_MEMBERS(p->j, &w, bytes, count);
 		put_stack(p, sums->rows[i].stack, sums->rows[i].call);
 	}
 	json_end_object(p->j);

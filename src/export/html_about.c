@@ -36,18 +36,13 @@ void html_totals(struct html *p)
 	struct cost cost = cost_of(p->model);
 
 	json_object(p->j, "totals");
-	json_number(p->j, "events", t->events);
-	json_number(p->j, "allocations", t->allocations);
-	json_number(p->j, "allocated_bytes", t->allocated_bytes);
-	json_number(p->j, "reallocations", t->reallocations);
+	JSON_MEMBERS(p->j, t, events, allocations, allocated_bytes, reallocations);
 	json_number(p->j, "frees", t->deallocations);
-	json_number(p->j, "peak_bytes", t->peak_bytes);
-	json_number(p->j, "peak_count", t->peak_count);
+	JSON_MEMBERS(p->j, t, peak_bytes, peak_count);
 	json_number(p->j, "peak_at_ns", t->peak_bytes ? model_ns(p->model, t->peak_at) : 0);
 	json_number(p->j, "leaked_bytes", t->live_bytes);
 	json_number(p->j, "leaked_count", t->live_count);
-	json_number(p->j, "temporary", t->temporary);
-	json_number(p->j, "heaptrack_temporary", t->heaptrack_temporary);
+	JSON_MEMBERS(p->j, t, temporary, heaptrack_temporary);
 	json_end_object(p->j);
 	if (model_counters(p->model, "setup_ns")) {
 		json_object(p->j, "cost");
@@ -62,8 +57,7 @@ void html_totals(struct html *p)
 		filter_print(p->x->view->filter, &p->text);
 		json_object(p->j, "filter");
 		json_text(p->j, "expression", p->text.data);
-		json_number(p->j, "count", p->x->view->count);
-		json_number(p->j, "bytes", p->x->view->bytes);
+		JSON_MEMBERS(p->j, p->x->view, count, bytes);
 		json_end_object(p->j);
 	}
 }

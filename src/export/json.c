@@ -51,10 +51,8 @@ static void init_writer(struct writer *w, struct json_export *e)
 
 static struct json row_writer(struct rope *r)
 {
-	struct json j;
+	struct json j = { .out = &r->text, .compact = true };
 
-	json_init(&j, &r->text);
-	j.compact = true;
 	j.depth = 2;
 	return j;
 }
@@ -147,11 +145,9 @@ static int write_json(const struct export *x, struct sink *out, struct err *err)
 {
 	struct json_export e = { .x = x, .out = out };
 	uint32_t total = x->view->count;
-	struct json j;
+	struct json j = { .out = &out->buf, .compact = true };
 
 	stack_texts_init(&e.texts, x->view, !x->groups);
-	json_init(&j, &out->buf);
-	j.compact = true;
 	json_object(&j, NULL);
 	if (x->stack_table) {
 		json_object(&j, "backtraces");

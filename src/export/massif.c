@@ -46,9 +46,7 @@ static uint64_t function_key(struct massif *m, uint32_t function, uint32_t file)
 {
 	uint64_t key = (uint64_t)function << 32 | file, id;
 
-	if (map_get(&m->functions, key, &id))
-		return id;
-	map_set(&m->functions, key, id = m->functions.count);
+	map_number(&m->functions, key, &id);
 	return id;
 }
 
@@ -124,7 +122,7 @@ static void put_tree(struct massif *m, uint64_t at)
 		.bottom_up = true,
 		.min_share = THRESHOLD,
 	};
-	struct tree t;
+	auto_release(tree_release) struct tree t = { 0 };
 
 	tree_init(&t, m->x->view, &how);
 	for (uint32_t i = 0; i < t.count && !sink_turn(m->out); i++) {
@@ -139,7 +137,6 @@ static void put_tree(struct massif *m, uint64_t at)
 		hide_hashes(out, start);
 		buf_char(out, '\n');
 	}
-	tree_release(&t);
 }
 
 static void put_moment(struct massif *m, const struct moment *moment)

@@ -38,7 +38,7 @@ void merged_flame_add(struct merged_flame *m, const struct export *x)
 	uint32_t process =
 		flame_tree_child(&m->tree, FLAME_ROOT, strings_add(&m->names, x->process));
 	auto_release(stack_frames_release) struct stack_frames frames = { 0 };
-	struct stack_weights weights;
+	auto_release(stack_weights_release) struct stack_weights weights = { 0 };
 	auto_buf struct buf text = { 0 };
 
 	m->processes++;
@@ -56,7 +56,6 @@ void merged_flame_add(struct merged_flame *m, const struct export *x)
 		flame_tree_add(&m->tree, at, 0, w->bytes, w->count);
 		export_progress(x, i, weights.count);
 	}
-	stack_weights_release(&weights);
 }
 
 static void describe_name(const void *context, uint32_t function, struct buf *name,

@@ -92,8 +92,8 @@ static bool stack_of(const struct replay *r, const struct call *c, uint32_t *ret
 	const struct columns *columns = &r->x->view->model->allocations;
 	bool freed = c->kind == CALLS_FREE;
 
-	*ret_stack = spines_known(&r->spines,
-				  freed ? columns->free_stack[c->row] : columns->stack[c->row]);
+	*ret_stack = spines_known(&r->spines, freed ? columns_free_stack(columns, c->row)
+						    : columns_stack(columns, c->row));
 	return !freed || *ret_stack;
 }
 

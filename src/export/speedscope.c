@@ -114,10 +114,8 @@ static void put_frames(struct speedscope *s)
 
 static int write_speedscope(const struct export *x, struct sink *out, struct err *err)
 {
-	struct speedscope s = { .x = x, .out = out };
+	struct speedscope s = { .x = x, .out = out, .j = { .out = &out->buf, .compact = true } };
 
-	json_init(&s.j, &out->buf);
-	s.j.compact = true;
 	json_object(&s.j, NULL);
 	json_text(&s.j, "$schema", "https://www.speedscope.app/file-format-schema.json");
 	json_text(&s.j, "exporter", "memoir " MEMOIR_VERSION);

@@ -34,13 +34,14 @@ static void mark_block(void *context, unsigned worker, uint64_t first, uint64_t 
 
 	VIEW_EACH(m->v, first, count, row)
 	{
-		mark_stack(m, c->stack[row]);
+		mark_stack(m, columns_stack(c, row));
 		if (!m->of_frees)
 			continue;
-		mark_stack(m, c->free_stack[row]);
+		mark_stack(m, columns_free_stack(c, row));
 		/* A row tells of the end of its chain too. */
-		if (c->chain[row] != NO_CHAIN)
-			mark_stack(m, c->free_stack[model->chains[c->chain[row]].last]);
+		if (columns_chain(c, row) != NO_CHAIN)
+			mark_stack(m, columns_free_stack(
+					      c, model->chains[columns_chain(c, row)].last));
 	}
 }
 
@@ -56,11 +57,9 @@ static void write_frames_of_nodes(void *context, unsigned worker, uint64_t first
 	struct buf *out = &w->bufs[worker];
 
 	for (uint64_t place = first; place < first + count; place++) {
-		struct json j;
+		struct json j = { .out = out, .compact = true, .filled = true };
 		size_t start = out->size;
 
-		json_init(&j, out);
-		j.compact = j.filled = true;
 		j.depth = 1;
 		answer_frames(&t->answer, &j, t->spines.order[place]);
 		t->at[place] = out->size - start;
@@ -106,10 +105,8 @@ static void write_calls(struct stack_texts *t)
 {
 	t->call_at = xcalloc(CALLS_MAX + 1, sizeof(*t->call_at));
 	for (unsigned call = 0; call < CALLS_MAX; call++) {
-		struct json j;
+		struct json j = { .out = &t->calls, .compact = true, .filled = true };
 
-		json_init(&j, &t->calls);
-		j.compact = j.filled = true;
 		j.depth = 1;
 		answer_call(&t->answer, &j, call);
 		t->call_at[call + 1] = t->calls.size;

@@ -19,11 +19,11 @@ void thread_events_init(struct thread_events *t, const struct view *v)
 	t->starts = xcalloc((size_t)t->thread_count + 1, sizeof(*t->starts));
 	VIEW_EACH(v, 0, c->count, row)
 	{
-		unsigned events = c->freed_at[row] == NEVER ? 1 : 2;
+		unsigned events = columns_freed_at(c, row) == NEVER ? 1 : 2;
 
 		if (!columns_size(c, row))
 			continue;
-		t->counts[tags_thread(c->tags[row])] += events;
+		t->counts[tags_thread(columns_tags(c, row))] += events;
 		t->total += events;
 	}
 }
@@ -54,7 +54,7 @@ static void make_list(struct thread_events *t, uint32_t thread)
 					 (t->total < t->budget ? t->total + 1 : t->budget) *
 						 sizeof(*t->list));
 	while (size && event_iterator_next(&all)) {
-		uint32_t owner = tags_thread(all.c->tags[all.row]);
+		uint32_t owner = tags_thread(columns_tags(all.c, all.row));
 
 		if (owner - t->listed_from >= t->listed_to - t->listed_from ||
 		    !thread_events_has(t->view, all.row))

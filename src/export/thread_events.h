@@ -66,7 +66,7 @@ static inline bool thread_walk_next(struct thread_walk *w)
 	while (event_iterator_next(&w->all)) {
 		w->row = w->all.row;
 		w->is_free = w->all.is_free;
-		if (tags_thread(w->all.c->tags[w->row]) == w->thread &&
+		if (tags_thread(columns_tags(w->all.c, w->row)) == w->thread &&
 		    thread_events_has(w->view, w->row))
 			return true;
 	}

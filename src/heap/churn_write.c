@@ -43,9 +43,7 @@ static void write_lifetimes(struct json *j, const struct churn_stack *s)
 
 static void write_amounts(struct json *j, const struct churn_stack *s)
 {
-	json_number(j, "objects", s->objects);
-	json_number(j, "bytes", s->bytes);
-	json_number(j, "freed", s->freed);
+	JSON_MEMBERS(j, s, objects, bytes, freed);
 	json_number(j, "freed_by_another_thread", s->elsewhere);
 	json_real(j, "estimated_objects", s->all_objects, 2);
 	json_real(j, "estimated_bytes", s->all_bytes, 2);
@@ -85,9 +83,7 @@ static void write_logs(struct json *j, const struct churn *c)
 
 		json_text(j, "path", a->path);
 		json_text(j, "kind", a->recent ? "recent" : "log");
-		json_number(j, "objects", a->objects);
-		json_number(j, "threads", a->threads);
-		json_number(j, "traces", a->traces);
+		JSON_MEMBERS(j, a, objects, threads, traces);
 		json_number(j, "sample_bytes", a->rate);
 		if (a->recent)
 			json_number(j, "recent_max", a->recent_max);
@@ -112,16 +108,10 @@ void churn_write_json(struct json *j, const struct churn *c, uint64_t top)
 	JSON_ROWS(j, "lifetimes", i, CHURN_LIVES) {
 		json_number(j, "from_ns", c->lives[i].from_ns);
 		json_number_if(j, "to_ns", c->lives[i].to_ns != UINT64_MAX, c->lives[i].to_ns);
-		json_number(j, "objects", c->lives[i].objects);
-		json_number(j, "bytes", c->lives[i].bytes);
+		JSON_MEMBERS(j, &c->lives[i], objects, bytes);
 	}
 	JSON_ROWS(j, "threads", i, c->thread_count) {
-		json_number(j, "log", c->threads[i].log);
-		json_number(j, "uid", c->threads[i].uid);
-		json_text(j, "name", c->threads[i].name);
-		json_number(j, "objects", c->threads[i].objects);
-		json_number(j, "bytes", c->threads[i].bytes);
-		json_number(j, "freed", c->threads[i].freed);
+		JSON_MEMBERS(j, &c->threads[i], log, uid, name, objects, bytes, freed);
 		json_number(j, "freed_of_others", c->threads[i].freed_others);
 	}
 	JSON_ROWS(j, "stacks", i, MIN(c->stack_count, top))

@@ -151,7 +151,8 @@ static const Elf64_Shdr *section_of(const struct elf_file *file, uint64_t addres
 	return NULL;
 }
 
-uint8_t *code_bytes(struct code *c, size_t function, size_t *ret_size)
+uint8_t *code_bytes(struct code *c, size_t function, size_t *ret_size,
+		    const struct instruction_set **ret_set, bool **ret_constant)
 {
 	const struct code_function *f = &c->functions[function];
 	const struct elf_file *file = &c->files[f->module];
@@ -159,7 +160,7 @@ uint8_t *code_bytes(struct code *c, size_t function, size_t *ret_size)
 	uint64_t size = f->end - f->start, rest;
 	uint8_t *bytes;
 
-	if (!s || !instruction_knows(file->machine) || f->end <= f->start)
+	if (!s || !(*ret_set = instruction_set(file->machine)) || f->end <= f->start)
 		return NULL;
 	rest = s->sh_size - (f->start - s->sh_addr);
 	if (size > rest) /* a label has no end of its own */
@@ -172,5 +173,10 @@ uint8_t *code_bytes(struct code *c, size_t function, size_t *ret_size)
 		return NULL;
 	}
 	*ret_size = size;
+	*ret_constant = NULL;
+	if ((*ret_set)->select) {
+		*ret_constant = xcalloc(size, sizeof(**ret_constant));
+		*ret_set = (*ret_set)->select(file, f->start, size, *ret_constant);
+	}
 	return bytes;
 }

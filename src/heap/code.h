@@ -12,6 +12,8 @@
 #include "heap/profile.h"
 #include "symbols/symbols.h"
 
+struct instruction_set;
+
 struct code_function {
 	uint32_t module;
 	uint64_t start, end;
@@ -34,6 +36,8 @@ void code_steps(struct code *c, size_t function, struct symbols_steps *ret);
 /* The function that begins at or holds an address; "name" or "name+0x12", or NULL.  The caller
  * frees it. */
 char *code_target(struct code *c, uint32_t module, uint64_t address);
-/* A function's bytes, NULL if they cannot be read or are another processor's than instructions.h
- * knows; the caller frees them. */
-uint8_t *code_bytes(struct code *c, size_t function, size_t *ret_size);
+/* A function's bytes, and what decodes them; NULL if they cannot be read or are of a processor that
+ * instructions.h does not know.  The caller frees them, and what
+ * says which of them are no code (NULL: all are). */
+uint8_t *code_bytes(struct code *c, size_t function, size_t *ret_size,
+		    const struct instruction_set **ret_set, bool **ret_constant);

@@ -129,9 +129,9 @@ static int addresses(struct reader *r, char *p, struct dump_stack *s)
 
 static struct dump_stack *new_stack(struct dump *d)
 {
-	d->stacks = xgrow(d->stacks, d->stack_count, &d->stack_room, sizeof(*d->stacks));
-	d->stacks[d->stack_count] = (struct dump_stack){ .share = d->share_count };
-	return &d->stacks[d->stack_count++];
+	*xpush(d->stacks, d->stack_count, d->stack_room) =
+		(struct dump_stack){ .share = d->share_count };
+	return &d->stacks[d->stack_count - 1];
 }
 
 /* "  tUID: CNT NAME" and "  t*: CNT"; 1 if the line is something else. */

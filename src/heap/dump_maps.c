@@ -26,12 +26,8 @@ bool dump_read_program(struct dump *d, const char *path)
 
 	if (!elf_file_open(&elf, path))
 		return false;
-	if (elf_file_read(&elf, 0, &head, sizeof(head)) && head.e_type == ET_EXEC &&
-	    head.e_phentsize == sizeof(h))
-		for (unsigned i = 0;
-		     i < head.e_phnum &&
-		     elf_file_read(&elf, head.e_phoff + i * sizeof(h), &h, sizeof(h));
-		     i++)
+	if (elf_file_header(&elf, &head) && head.e_type == ET_EXEC)
+		for (unsigned i = 0; elf_file_segment(&elf, &head, i, &h); i++)
 			if (h.p_type == PT_LOAD && h.p_flags & PF_X)
 				buf_printf(&maps, "%llx-%llx r-xp %llx 0:0 0 %s\n",
 					   h.p_vaddr & ~0xfffull,

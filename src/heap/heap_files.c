@@ -54,13 +54,13 @@ static void take_loads(struct heap_file *f, const struct elf_file *elf)
 	free(f->loads);
 	f->loads = NULL;
 	f->load_count = 0;
-	if (!elf_file_read(elf, 0, &head, sizeof(head)) || head.e_phentsize != sizeof(Elf64_Phdr))
+	if (!elf_file_header(elf, &head))
 		return;
 	f->loads = xcalloc((size_t)head.e_phnum + 1, sizeof(*f->loads));
 	for (unsigned i = 0; i < head.e_phnum; i++) {
 		Elf64_Phdr *h = &f->loads[f->load_count];
 
-		if (!elf_file_read(elf, head.e_phoff + i * sizeof(*h), h, sizeof(*h)))
+		if (!elf_file_segment(elf, &head, i, h))
 			return;
 		f->load_count += h->p_type == PT_LOAD;
 	}
@@ -139,14 +139,13 @@ static bool fits(struct heap_file *f, const struct heap_locations_module *m)
 
 static void refuse_id(struct hunt *h, const char *path, const struct elf_file *elf)
 {
-	struct buf found = { 0 };
+	auto_buf struct buf found = { 0 };
 
 	buf_text(&found, "its build id is ");
 	buf_hex(&found, elf->build_id, elf->build_id_size);
 	buf_printf(&found, "%s, the dump has %s", elf->build_id_size ? "" : "missing",
 		   h->module->build_id);
 	refuse(h, path, found.data);
-	buf_release(&found);
 }
 
 static bool take_candidate(void *context, const char *path)

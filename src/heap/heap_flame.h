@@ -9,7 +9,6 @@
 #include "draw/flame_draw.h"
 #include "draw/flame_tree.h"
 #include "heap/profile.h"
-#include "heap/top.h"
 
 /* What of a stack's amount counts. */
 enum heap_part {

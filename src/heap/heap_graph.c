@@ -15,10 +15,6 @@ struct adding {
 	enum heap_measure measure;
 	uint32_t *number; /* of a name's box plus one; 0: it is none */
 	size_t room;
-	/* For each arrow the stack that it was counted for last, plus one: recursion counts once.
-	 */
-	size_t *last;
-	size_t last_room;
 	struct map index;
 };
 
@@ -28,18 +24,12 @@ static void add_edge(struct adding *a, uint32_t caller, uint32_t callee, size_t 
 	uint64_t key = (uint64_t)caller << 32 | callee, at;
 	struct heap_graph *g = a->graph;
 
-	if (!map_get(&a->index, key, &at)) {
-		at = g->edge_count;
-		map_set(&a->index, key, at);
-		g->edges = xgrow(g->edges, at, &a->room, sizeof(*g->edges));
-		a->last = xgrow(a->last, at, &a->last_room, sizeof(*a->last));
-		g->edges[at] = (struct heap_edge){ caller, callee, 0 };
-		a->last[at] = 0;
-		g->edge_count++;
-	}
-	if (a->last[at] == stack + 1)
+	if (map_number(&a->index, key, &at))
+		*xpush(g->edges, g->edge_count, a->room) =
+			(struct heap_edge){ .caller = caller, .callee = callee };
+	if (g->edges[at].stack == stack + 1)
 		return;
-	a->last[at] = stack + 1;
+	g->edges[at].stack = stack + 1;
 	g->edges[at].amount += amount;
 }
 
@@ -114,7 +104,6 @@ void heap_graph_init(struct heap_graph *g, const struct profile *p,
 	choose_edges(g, o);
 	map_release(&a.index);
 	free(a.number);
-	free(a.last);
 }
 
 void heap_graph_release(struct heap_graph *g)

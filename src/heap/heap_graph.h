@@ -11,6 +11,7 @@
 struct heap_edge {
 	uint32_t caller, callee; /* boxes */
 	double amount;
+	size_t stack; /* it was counted for last, plus one: recursion counts once */
 };
 
 struct heap_graph {

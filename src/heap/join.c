@@ -20,11 +20,6 @@
 /* More than this share is not taken for chance, however few samples there are. */
 #define CHANCE_MOST 0.2
 
-static uint64_t known(uint64_t value)
-{
-	return value < STATS_NONE ? value : 0;
-}
-
 ORDER(by_size, struct join_class, RISING(size))
 
 static void add_class(struct join *j, const struct join_class *c)
@@ -39,7 +34,7 @@ static void add_class(struct join *j, const struct join_class *c)
  * was configured otherwise, and all of them together have what the statistics say. */
 static uint64_t cached(const struct stats_arena *a, uint64_t size, uint64_t regions)
 {
-	uint64_t threads = known(a->value[STATS_ARENA_NTHREADS]);
+	uint64_t threads = stats_known(a->value[STATS_ARENA_NTHREADS]);
 	uint64_t bytes = a->value[STATS_ARENA_TCACHE_BYTES];
 	uint64_t most = regions < 10 ? 20 : regions > 100 ? 200 : 2 * regions;
 
@@ -49,12 +44,12 @@ static uint64_t cached(const struct stats_arena *a, uint64_t size, uint64_t regi
 
 static void take_classes(struct join *j, const struct stats *s, const struct stats_arena *a)
 {
-	uint64_t page = j->waterfall.padded ? known(s->shape[STATS_SHAPE_PAGE]) : 0;
+	uint64_t page = j->waterfall.padded ? stats_known(s->shape[STATS_SHAPE_PAGE]) : 0;
 
 	for (size_t i = 0; i < a->bins.count; i++) {
 		const uint64_t *b = stats_row(&a->bins, i);
-		struct join_class c = { .size = known(b[STATS_BIN_SIZE]),
-					.live = known(b[STATS_BIN_CURREGS]) };
+		struct join_class c = { .size = stats_known(b[STATS_BIN_SIZE]),
+					.live = stats_known(b[STATS_BIN_CURREGS]) };
 
 		if (b[STATS_BIN_NREGS] >= STATS_NONE || b[STATS_BIN_CURSLABS] >= STATS_NONE)
 			continue;
@@ -65,9 +60,9 @@ static void take_classes(struct join *j, const struct stats *s, const struct sta
 	}
 	for (size_t i = 0; i < a->large.count; i++) {
 		const uint64_t *l = stats_row(&a->large, i);
-		uint64_t count = known(l[STATS_LARGE_COUNT]);
+		uint64_t count = stats_known(l[STATS_LARGE_COUNT]);
 
-		add_class(j, &(struct join_class){ .size = known(l[STATS_LARGE_SIZE]),
+		add_class(j, &(struct join_class){ .size = stats_known(l[STATS_LARGE_SIZE]),
 						   .large = true,
 						   .live = count,
 						   .regions = count,
@@ -150,7 +145,7 @@ static bool moves(const struct join *j, const struct join_class *c)
 /* Samples that are in no class: what they take beyond what the program has of them. */
 static void add_apart(struct join *j, const struct join_class *c, double sampled)
 {
-	uint64_t page = j->waterfall.padded ? known(j->stats->shape[STATS_SHAPE_PAGE]) : 0;
+	uint64_t page = j->waterfall.padded ? stats_known(j->stats->shape[STATS_SHAPE_PAGE]) : 0;
 
 	j->apart += sampled;
 	j->sampled += sampled * (double)(sampled_page_bytes(j->stats, c->size) - c->size + page);

@@ -73,10 +73,7 @@ static void write_class(struct json *json, const struct join *j, const struct jo
 			uint64_t top)
 {
 	json_object(json, NULL);
-	json_number(json, "size", c->size);
-	json_bool(json, "large", c->large);
-	json_number(json, "regions", c->regions);
-	json_number(json, "live", c->live);
+	JSON_MEMBERS(json, c, size, large, regions, live);
 	json_signed(json, "unused_bytes", c->unused);
 	json_real(json, "seen", c->seen, 2);
 	json_real(json, "sampled", c->sampled, 2);

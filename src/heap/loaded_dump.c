@@ -120,8 +120,7 @@ void loaded_dump_write_summary(struct json *j, const struct loaded_dump *d)
 {
 	json_text(j, "program", loaded_dump_program(d));
 	json_text(j, "shape", d->dump.kind == DUMP_THREADED ? "heap_v2" : "heap profile");
-	json_number(j, "rate", d->dump.rate);
-	json_bool(j, "growth", d->dump.growth);
+	JSON_MEMBERS(j, &d->dump, rate, growth);
 	json_bool(j, "accumulated", d->total.all_objects > 0);
 	write_amounts(j, &d->total);
 	json_number(j, "stacks", d->dump.stack_count);

@@ -190,7 +190,7 @@ static bool same_stack(const struct profile *p, const struct profile_sample *a,
 
 void profile_keep_since(struct profile *p, size_t from)
 {
-	struct map before = { 0 };
+	auto_release(map_release) struct map before = { 0 };
 	uint64_t key, at;
 
 	for (size_t i = 0; i < from; i++) {
@@ -211,7 +211,6 @@ void profile_keep_since(struct profile *p, size_t from)
 		s->amounts.all_bytes =
 			fmax(s->amounts.all_bytes - p->samples[at].amounts.all_bytes, 0);
 	}
-	map_release(&before);
 	p->sample_count -= from;
 	if (from)
 		memmove(p->samples, p->samples + from, p->sample_count * sizeof(*p->samples));

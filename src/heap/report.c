@@ -135,7 +135,7 @@ void heap_json_amounts(struct json *j, const char *key, const struct dump_amount
 void heap_json_begin(struct json *j, struct buf *out, const struct profile *p,
 		     const struct heap_report_options *o, const char *rows)
 {
-	json_init(j, out);
+	*j = (struct json){ .out = out };
 	json_object(j, NULL);
 	json_text(j, "measure", heap_measure_name(o->measure));
 	heap_json_amounts(j, "total", &p->total);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/buf_text.h"
-#include "base/map.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
 #include "heap/report.h"

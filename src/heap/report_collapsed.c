@@ -36,23 +36,18 @@ static uint64_t hash_of_locations(const struct profile_walk *w, size_t stack)
 static uint64_t *weigh_stacks(const struct profile *p, enum heap_measure measure)
 {
 	uint64_t *weights = xcalloc(p->stack_count + 1, sizeof(*weights)), at;
-	struct address_stack *stacks = NULL;
+	auto_free struct address_stack *stacks = NULL;
 	size_t count = 0, room = 0;
 	auto_release(profile_walk_release) struct profile_walk w = { 0 };
 	auto_release(map_release) struct map known = { 0 };
 
 	for (size_t i = 0; i < p->sample_count; i++) {
 		size_t stack = profile_stack_of(p, i);
-		uint64_t key;
 
 		if (!profile_walk(p, i, &w))
 			continue;
-		key = hash_of_locations(&w, stack);
-		if (!map_get(&known, key, &at)) {
-			stacks = xgrow(stacks, count, &room, sizeof(*stacks));
-			stacks[count] = (struct address_stack){ .stack = stack };
-			map_set(&known, key, at = count++);
-		}
+		if (map_number(&known, hash_of_locations(&w, stack), &at))
+			*xpush(stacks, count, room) = (struct address_stack){ .stack = stack };
 		dump_amounts_add(&stacks[at].amounts, &w.amounts, 1);
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -61,7 +56,6 @@ static uint64_t *weigh_stacks(const struct profile *p, enum heap_measure measure
 		if (weight > 0)
 			weights[stacks[i].stack] += (uint64_t)fmin(weight, 0x1p62);
 	}
-	free(stacks);
 	return weights;
 }
 

@@ -11,7 +11,6 @@
 #include "base/buf_text.h"
 #include "base/csv.h"
 #include "base/json.h"
-#include "base/map.h"
 #include "base/order.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
@@ -99,7 +98,9 @@ static void read_code(struct disasm *d, size_t function)
 	const struct code_function *f = code_function(d->code, function);
 	struct routine *r = &d->routines[function];
 	size_t size;
-	auto_free uint8_t *bytes = code_bytes(d->code, function, &size);
+	const struct instruction_set *set;
+	auto_free bool *constant = NULL;
+	auto_free uint8_t *bytes = code_bytes(d->code, function, &size, &set, &constant);
 
 	for (size_t at = 0; bytes && at < size; at += r->rows[r->count++].in.size) {
 		struct row *row;
@@ -108,7 +109,10 @@ static void read_code(struct disasm *d, size_t function)
 		r->rows = xgrow(r->rows, r->count, &r->room, sizeof(*r->rows));
 		row = &r->rows[r->count];
 		*row = (struct row){ .address = f->start + at };
-		instruction_read(&row->in, bytes + at, size - at, row->address);
+		if (constant && constant[at])
+			instruction_constant(&row->in, bytes + at, constant + at, size - at);
+		else
+			set->read(&row->in, bytes + at, size - at, row->address);
 		code_resolve(d->code, f->module, row->address, &s);
 		row->file = strings_add(&d->texts, s.frames[0].file);
 		row->line = s.frames[0].line;
@@ -256,20 +260,16 @@ static void put_json(struct disasm *d, size_t function)
 	json_number(&d->json, "start", f->start);
 	heap_json_amounts(&d->json, "flat", &r->flat);
 	heap_json_amounts(&d->json, "cum", &r->cum);
-	json_array(&d->json, "instructions");
-	for (size_t i = 0; i < r->count && !sink_turn(d->out); i++) {
+	JSON_ROWS_WHILE(&d->json, "instructions", i, i < r->count && !sink_turn(d->out)) {
 		const struct row *row = &r->rows[i];
 
-		json_object(&d->json, NULL);
 		json_number(&d->json, "address", row->address);
 		json_text(&d->json, "text", row->in.text);
 		json_text(&d->json, "file", strings_at(&d->texts, row->file));
 		json_number(&d->json, "line", row->line);
 		heap_json_amounts(&d->json, "flat", &row->flat);
 		heap_json_amounts(&d->json, "cum", &row->cum);
-		json_end_object(&d->json);
 	}
-	json_end_array(&d->json);
 	json_end_object(&d->json);
 }
 

@@ -65,12 +65,9 @@ static struct row *row_of(struct routine *r, uint32_t line)
 {
 	uint64_t at;
 
-	if (map_get(&r->by_line, line, &at))
-		return &r->rows[at];
-	map_set(&r->by_line, line, r->count);
-	r->rows = xgrow(r->rows, r->count, &r->room, sizeof(*r->rows));
-	r->rows[r->count] = (struct row){ .line = line };
-	return &r->rows[r->count++];
+	if (map_number(&r->by_line, line, &at))
+		*xpush(r->rows, r->count, r->room) = (struct row){ .line = line };
+	return &r->rows[at];
 }
 
 static void extend(struct routine *r, uint32_t line)
@@ -277,8 +274,7 @@ static void put_json(struct list *l, const struct routine *r)
 	json_object(&l->json, NULL);
 	json_text(&l->json, "name", text(l, r->function));
 	json_text(&l->json, "file", text(l, r->file));
-	json_number(&l->json, "first", r->first);
-	json_number(&l->json, "last", r->last);
+	JSON_MEMBERS(&l->json, r, first, last);
 	heap_json_amounts(&l->json, "flat", &r->flat);
 	heap_json_amounts(&l->json, "cum", &r->cum);
 	JSON_ROWS(&l->json, "lines", i, r->count) {

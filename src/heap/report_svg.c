@@ -93,8 +93,8 @@ static int write_svg(const struct profile *p, const struct heap_report_options *
 	static const char *const measures[] = { "bytes alive", "objects alive", "bytes allocated",
 						"objects allocated" };
 	auto_buf struct buf above = { 0 }, below = { 0 };
-	struct callgraph_node *nodes;
-	struct callgraph_edge *edges;
+	auto_free struct callgraph_node *nodes = NULL;
+	auto_free struct callgraph_edge *edges = NULL;
 	auto_release(heap_graph_release) struct heap_graph g = { 0 };
 
 	heap_graph_init(&g, p, o);
@@ -116,8 +116,6 @@ static int write_svg(const struct profile *p, const struct heap_report_options *
 	}
 	for (size_t i = 0; i < g.edge_count; i++)
 		release_edge(&edges[i]);
-	free(nodes);
-	free(edges);
 	return out->error;
 }
 

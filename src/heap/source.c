@@ -133,12 +133,9 @@ const struct source *sources_open(struct sources *s, const char *path)
 	uint32_t id = strings_add(&s->paths, path);
 	uint64_t at;
 
-	if (!map_get(&s->known, id, &at)) {
-		at = s->count;
-		s->files = xgrow(s->files, s->count, &s->room, sizeof(*s->files));
-		s->files[s->count] = xcalloc(1, sizeof(**s->files));
-		source_look(s, s->files[s->count++], path);
-		map_set(&s->known, id, at);
+	if (map_number(&s->known, id, &at)) {
+		*xpush(s->files, s->count, s->room) = xcalloc(1, sizeof(**s->files));
+		source_look(s, s->files[at], path);
 	}
 	return s->files[at];
 }

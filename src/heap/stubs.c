@@ -39,23 +39,31 @@ static bool read_symbols(struct stubs *s)
 		return false;
 	s->symbols = elf_file_content(f, table, TABLE_MAX);
 	s->texts = (char *)elf_file_content(f, texts, TABLE_MAX);
-	s->symbol_count = table->sh_size / sizeof(Elf64_Sym);
+	s->symbol_count = elf_file_symbol_count(f, table->sh_size);
 	s->text_size = texts->sh_size;
 	return s->symbols && s->texts;
 }
 
-static void add_relocation(struct stubs *s, const Elf64_Rela *r)
+static void add_relocation(struct stubs *s, uint64_t offset, size_t number)
 {
-	size_t number = ELF64_R_SYM(r->r_info);
 	Elf64_Sym sym;
 
 	if (!number || number >= s->symbol_count)
 		return;
-	memcpy(&sym, s->symbols + number * sizeof(sym), sizeof(sym));
+	sym = elf_file_symbol(s->file, s->symbols, number);
 	if (sym.st_name >= s->text_size || !s->texts[sym.st_name])
 		return;
-	*xpush(s->slots, s->count, s->room) =
-		(struct stub_slot){ r->r_offset, s->texts + sym.st_name };
+	*xpush(s->slots, s->count, s->room) = (struct stub_slot){ offset, s->texts + sym.st_name };
+}
+
+static void add_narrow(struct stubs *s, const uint8_t *rows, uint64_t count)
+{
+	Elf32_Rel r;
+
+	for (uint64_t n = 0; n < count; n++) {
+		memcpy(&r, rows + n * sizeof(r), sizeof(r));
+		add_relocation(s, r.r_offset, ELF32_R_SYM(r.r_info));
+	}
 }
 
 struct stubs *stubs_new(const struct elf_file *f)
@@ -69,14 +77,16 @@ struct stubs *stubs_new(const struct elf_file *f)
 		const Elf64_Shdr *h = &f->sections[i];
 		auto_free uint8_t *rows = NULL;
 
-		if (h->sh_type != SHT_RELA || !(h->sh_flags & SHF_ALLOC))
+		if (h->sh_type != (f->narrow ? SHT_REL : SHT_RELA) || !(h->sh_flags & SHF_ALLOC))
 			continue;
 		rows = elf_file_content(f, h, TABLE_MAX);
-		for (size_t n = 0; rows && n < h->sh_size / sizeof(Elf64_Rela); n++) {
+		if (rows && f->narrow)
+			add_narrow(s, rows, h->sh_size / sizeof(Elf32_Rel));
+		for (size_t n = 0; rows && !f->narrow && n < h->sh_size / sizeof(Elf64_Rela); n++) {
 			Elf64_Rela r;
 
 			memcpy(&r, rows + n * sizeof(r), sizeof(r));
-			add_relocation(s, &r);
+			add_relocation(s, r.r_offset, ELF64_R_SYM(r.r_info));
 		}
 	}
 	SORT(s->slots, s->count, by_address);
@@ -109,11 +119,13 @@ static const Elf64_Shdr *section_of(const struct elf_file *f, uint64_t address)
 bool stubs_find(const struct stubs *s, uint64_t address, const char **ret_name)
 {
 	const Elf64_Shdr *h = section_of(s->file, address);
+	const struct instruction_set *set = instruction_set(s->file->machine);
 	uint8_t code[STUB_MAX];
+	uint64_t page = 0;
 	size_t size;
 
 	*ret_name = NULL;
-	if (!h)
+	if (!h || !set)
 		return false;
 	size = h->sh_size - (address - h->sh_addr);
 	size = MIN(size, sizeof(code));
@@ -123,9 +135,13 @@ bool stubs_find(const struct stubs *s, uint64_t address, const char **ret_name)
 		struct instruction in;
 		const struct stub_slot *slot;
 
-		instruction_read(&in, code + at, size - at, address + at);
+		set->read(&in, code + at, size - at, address + at);
 		at += in.size;
-		if (!in.refers)
+		if (in.page)
+			page = in.adds ? page + in.added : in.target;
+		else if (page && in.adds)
+			in.target = page + in.added;
+		if (in.page || (!in.refers && !(page && in.adds)))
 			continue;
 		slot = s->count ? bsearch(&(struct stub_slot){ .address = in.target }, s->slots,
 					  s->count, sizeof(*s->slots), by_address)

@@ -11,18 +11,15 @@
 
 #include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "heap/dump.h"
 
 /* "0x7f00" alone in its line. */
 static bool is_address(const char *line, size_t size)
 {
-	if (size < 3 || memcmp(line, "0x", 2))
-		return false;
-	for (size_t i = 2; i < size; i++)
-		if (!isxdigit((unsigned char)line[i]))
-			return false;
-	return true;
+	return size >= 3 && !memcmp(line, "0x", 2) &&
+	       ALL(i, size - 2, isxdigit((unsigned char)line[2 + i]));
 }
 
 /* The dump: a stack for each address, then all other lines. */

@@ -95,18 +95,14 @@ void top_list_write_json(struct json *j, const struct top_list *l, uint32_t skip
 		write_pair(j, l, total, l->total, side);
 	json_end_object(j);
 	json_number(j, "total_count", l->count);
-	json_array(j, "rows");
-	for (size_t i = skip; i < l->count && i - skip < most; i++) {
-		json_object(j, NULL);
+	JSON_PAGE(j, "rows", i, skip, most, l->count) {
 		json_text(j, "name", l->rows[i].name);
 		for (unsigned side = 0; side < l->sides; side++) {
 			write_pair(j, l, flat, l->rows[i].flat, side);
 			write_pair(j, l, cum, l->rows[i].cum, side);
 		}
-		json_end_object(j);
 		sink_turn(out);
 	}
-	json_end_array(j);
 }
 
 void top_list_release(struct top_list *l)

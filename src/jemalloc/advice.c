@@ -36,11 +36,6 @@ struct facts {
 	bool background_known;
 };
 
-static uint64_t known(uint64_t value)
-{
-	return value < STATS_NONE ? value : 0;
-}
-
 #define SAY(field, ...) snprintf(field, sizeof(field), __VA_ARGS__)
 
 static bool worth(uint64_t bytes, uint64_t of, unsigned share)
@@ -50,14 +45,14 @@ static bool worth(uint64_t bytes, uint64_t of, unsigned share)
 
 static uint64_t largest(const struct facts *f)
 {
-	uint64_t of = known(f->w->resident);
+	uint64_t of = stats_known(f->w->resident);
 
-	return of ? of : known(f->w->active);
+	return of ? of : stats_known(f->w->active);
 }
 
 static bool dirty(const struct facts *f, struct advice *r)
 {
-	uint64_t pages = known(f->a->value[STATS_ARENA_PDIRTY]), bytes = pages * f->page;
+	uint64_t pages = stats_known(f->a->value[STATS_ARENA_PDIRTY]), bytes = pages * f->page;
 	uint64_t decay = f->s->shape[STATS_SHAPE_DIRTY_DECAY_MS];
 	bool waits =
 		f->background && decay < STATS_NONE; /* they are purged by then, at the latest */
@@ -94,7 +89,7 @@ static bool dirty(const struct facts *f, struct advice *r)
 
 static bool muzzy(const struct facts *f, struct advice *r)
 {
-	uint64_t bytes = known(f->a->value[STATS_ARENA_PMUZZY]) * f->page;
+	uint64_t bytes = stats_known(f->a->value[STATS_ARENA_PMUZZY]) * f->page;
 	uint64_t decay = f->s->shape[STATS_SHAPE_MUZZY_DECAY_MS];
 
 	if (!worth(bytes, largest(f), 20))
@@ -106,7 +101,7 @@ static bool muzzy(const struct facts *f, struct advice *r)
 	    "until then.",
 	    size_text(bytes));
 	SAY(r->evidence, "%s muzzy pages, muzzy_decay_ms is %" PRId64,
-	    count_text(bytes / (f->page ? f->page : 1)), (int64_t)known(decay));
+	    count_text(bytes / (f->page ? f->page : 1)), (int64_t)stats_known(decay));
 	if (decay)
 		SAY(r->setting, "muzzy_decay_ms:0");
 	SAY(r->control, "arena.4096.purge; arenas.muzzy_decay_ms. Harmless where nobody judges the "
@@ -116,7 +111,7 @@ static bool muzzy(const struct facts *f, struct advice *r)
 
 static bool never_purged(const struct facts *f, struct advice *r)
 {
-	uint64_t bytes = known(f->a->value[STATS_ARENA_PDIRTY]) * f->page;
+	uint64_t bytes = stats_known(f->a->value[STATS_ARENA_PDIRTY]) * f->page;
 
 	if (f->s->shape[STATS_SHAPE_DIRTY_DECAY_MS] != UINT64_MAX)
 		return false;
@@ -139,20 +134,20 @@ struct spread {
 
 static uint64_t free_of(const struct stats_arena *a)
 {
-	uint64_t active = known(a->value[STATS_ARENA_ACTIVE]);
-	uint64_t allocated = known(a->value[STATS_ARENA_TOTAL_ALLOCATED]);
+	uint64_t active = stats_known(a->value[STATS_ARENA_ACTIVE]);
+	uint64_t allocated = stats_known(a->value[STATS_ARENA_TOTAL_ALLOCATED]);
 
 	return active > allocated ? active - allocated : 0;
 }
 
 static uint64_t base_of(const struct stats_arena *a)
 {
-	return known(a->value[STATS_ARENA_BASE]);
+	return stats_known(a->value[STATS_ARENA_BASE]);
 }
 
 static uint64_t active_of(const struct stats_arena *a)
 {
-	return known(a->value[STATS_ARENA_ACTIVE]);
+	return stats_known(a->value[STATS_ARENA_ACTIVE]);
 }
 
 static struct spread spread_over(const struct stats *s, uint64_t (*of)(const struct stats_arena *a))
@@ -190,7 +185,7 @@ static bool is_contended(const struct facts *f);
 
 static bool arenas(const struct facts *f, struct advice *r)
 {
-	uint64_t active = known(f->w->active), bytes = shareable(f);
+	uint64_t active = stats_known(f->w->active), bytes = shareable(f);
 	unsigned live = live_arenas(f->s);
 
 	/* Fewer arenas would make threads wait even more. */
@@ -210,7 +205,7 @@ static bool arenas(const struct facts *f, struct advice *r)
 
 static bool slabs(const struct facts *f, struct advice *r)
 {
-	uint64_t active = known(f->w->active), bytes;
+	uint64_t active = stats_known(f->w->active), bytes;
 	const struct waterfall_bin *b = f->w->bins;
 
 	bytes = f->w->step[WATERFALL_SLABS] > 0 ? (uint64_t)f->w->step[WATERFALL_SLABS] : 0;
@@ -237,7 +232,7 @@ static bool padding(const struct facts *f, struct advice *r)
 {
 	uint64_t bytes = (uint64_t)f->w->step[WATERFALL_PADDING];
 
-	if (!f->w->padded || !worth(bytes, known(f->w->active), 20))
+	if (!f->w->padded || !worth(bytes, stats_known(f->w->active), 20))
 		return false;
 	r->weight = ADVICE_MAYBE;
 	r->bytes = bytes;
@@ -254,16 +249,17 @@ static bool tcache(const struct facts *f, struct advice *r)
 {
 	uint64_t bytes = (uint64_t)f->w->step[WATERFALL_TCACHE];
 
-	if (!worth(bytes, known(f->w->allocated), 10))
+	if (!worth(bytes, stats_known(f->w->allocated), 10))
 		return false;
 	r->weight = ADVICE_MAYBE;
 	r->bytes = bytes;
 	SAY(r->what, "Threads keep %s of freed blocks in their caches.", size_text(bytes));
 	SAY(r->evidence, "%s of what is allocated, %" PRIu64 " threads, tcache_max is %" PRIu64,
-	    share_text(bytes, known(f->w->allocated)), known(f->a->value[STATS_ARENA_NTHREADS]),
-	    known(f->s->shape[STATS_SHAPE_TCACHE_MAX]));
+	    share_text(bytes, stats_known(f->w->allocated)),
+	    stats_known(f->a->value[STATS_ARENA_NTHREADS]),
+	    stats_known(f->s->shape[STATS_SHAPE_TCACHE_MAX]));
 	/* Without a limit that is lower than the one there is, nothing would change. */
-	if (known(f->s->shape[STATS_SHAPE_TCACHE_MAX]) > 4096)
+	if (stats_known(f->s->shape[STATS_SHAPE_TCACHE_MAX]) > 4096)
 		SAY(r->setting,
 		    f->s->release >= FIRST_TCACHE_MAX ? "tcache_max:4096" : "lg_tcache_max:12");
 	SAY(r->control, "thread.tcache.flush, called by each thread before it sleeps");
@@ -272,7 +268,7 @@ static bool tcache(const struct facts *f, struct advice *r)
 
 static bool metadata(const struct facts *f, struct advice *r)
 {
-	uint64_t bytes = known(f->s->total[STATS_TOTAL_METADATA]);
+	uint64_t bytes = stats_known(f->s->total[STATS_TOTAL_METADATA]);
 	const char *prof = stats_setting(f->s, "opt.prof");
 	struct spread base = spread_over(f->s, base_of);
 
@@ -305,14 +301,14 @@ static bool profiler(const struct facts *f, struct advice *r)
 
 	if (!lg)
 		lg = stats_setting(f->s, "opt.lg_prof_sample");
-	if (!worth(bytes, known(f->w->active), 20))
+	if (!worth(bytes, stats_known(f->w->active), 20))
 		return false;
 	r->weight = ADVICE_MAYBE;
 	r->bytes = bytes;
 	SAY(r->what, "The heap profiler itself takes %s%s: the program would not without it.",
 	    p->estimated ? "about " : "", size_text(bytes));
 	SAY(r->evidence, "%s of what is active, %s small blocks that were sampled%s%s",
-	    share_text(bytes, known(f->w->active)), count_text(p->count),
+	    share_text(bytes, stats_known(f->w->active)), count_text(p->count),
 	    lg ? ", lg_prof_sample is " : "", lg ? lg : "");
 	if (lg)
 		SAY(r->setting, "lg_prof_sample:%lu", strtoul(lg, NULL, 10) + 2);
@@ -322,7 +318,7 @@ static bool profiler(const struct facts *f, struct advice *r)
 
 static bool retained(const struct facts *f, struct advice *r)
 {
-	uint64_t bytes = known(f->w->retained);
+	uint64_t bytes = stats_known(f->w->retained);
 
 	if (!worth(bytes, largest(f), 1))
 		return false;
@@ -343,12 +339,12 @@ struct contention {
 
 static void consider(struct contention *most, const char *name, uint64_t size, const uint64_t *v)
 {
-	uint64_t waits = known(v[STATS_MUTEX_WAIT]);
+	uint64_t waits = stats_known(v[STATS_MUTEX_WAIT]);
 
 	if (waits <= most->waits)
 		return;
 	most->waits = waits;
-	most->ops = known(v[STATS_MUTEX_OPS]);
+	most->ops = stats_known(v[STATS_MUTEX_OPS]);
 	most->wait_ns = v[STATS_MUTEX_TOTAL_WAIT];
 	most->name = name;
 	if (!name) {
@@ -366,7 +362,7 @@ static struct contention most_contended(const struct facts *f)
 	for (size_t i = 0; i < f->a->bins.count; i++) {
 		const uint64_t *b = stats_row(&f->a->bins, i);
 
-		consider(&most, NULL, known(b[STATS_BIN_SIZE]), b);
+		consider(&most, NULL, stats_known(b[STATS_BIN_SIZE]), b);
 	}
 	return most;
 }
@@ -419,7 +415,7 @@ static bool contended(const struct facts *f, struct advice *r)
 
 static bool abandoned(const struct facts *f, struct advice *r)
 {
-	uint64_t bytes = known(f->a->value[STATS_ARENA_ABANDONED_VM]);
+	uint64_t bytes = stats_known(f->a->value[STATS_ARENA_ABANDONED_VM]);
 
 	if (!bytes)
 		return false;
@@ -459,7 +455,9 @@ static void find_background(struct facts *f)
 unsigned advice_make(struct advice list[ADVICE_MAX], const struct stats *s,
 		     const struct stats_arena *a, const struct waterfall *w)
 {
-	struct facts f = { .s = s, .a = a, .w = w, .page = known(s->shape[STATS_SHAPE_PAGE]) };
+	struct facts f = {
+		.s = s, .a = a, .w = w, .page = stats_known(s->shape[STATS_SHAPE_PAGE])
+	};
 	unsigned count = 0;
 
 	find_background(&f);

@@ -10,8 +10,8 @@
 #include "jemalloc/sampled.h"
 #include "jemalloc/stats_write.h"
 
-const char *const agent_curves[] = { "allocated", "active",   "metadata", "resident",
-				     "mapped",	  "retained", "dirty",	  "muzzy" };
+static const char *const agent_curves[] = { "allocated", "active",   "metadata", "resident",
+					    "mapped",	 "retained", "dirty",	 "muzzy" };
 
 static const enum stats_total totals[] = {
 	[AGENT_SERIES_ALLOCATED] = STATS_TOTAL_ALLOCATED,

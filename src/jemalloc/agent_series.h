@@ -25,8 +25,6 @@ enum agent_curve {
 	AGENT_SERIES_CURVES
 };
 
-extern const char *const agent_curves[]; /* their names */
-
 struct agent_arena {
 	uint32_t id;
 	uint64_t dirty, muzzy; /* bytes */

@@ -309,10 +309,7 @@ static void write_class(struct json *j, const struct growth *g, const struct gro
 			json_real(j, "blocks_per_hour", c->slope * HOUR / (double)c->size, 0);
 	}
 	json_real(j, "fit", c->fit, 3);
-	json_number(j, "rises", c->rises);
-	json_number(j, "falls", c->falls);
-	json_bool(j, "steady", c->steady);
-	json_bool(j, "suspect", c->suspect);
+	JSON_MEMBERS(j, c, rises, falls, steady, suspect);
 }
 
 void growth_write(struct json *j, const char *key, struct growth *g)

@@ -107,10 +107,8 @@ static void keep_document(struct history *h, struct stats *s, const struct stats
 			  uint64_t number)
 {
 	auto_buf struct buf text = { 0 };
-	struct json j;
+	struct json j = { .out = &text, .compact = true };
 
-	json_init(&j, &text);
-	j.compact = true;
 	trim(s);
 	stats_write(&j, NULL, s, from);
 	*xpush(h->documents, h->document_count, h->document_room) = (struct history_document){
@@ -195,17 +193,14 @@ static void history_take_snapshot(struct history *h, struct snapshots *r, struct
 /* The last one is always there, whatever was thinned out. */
 static void history_finish(struct history *h, struct last *last)
 {
-	struct json j;
+	struct json j = { .out = &h->grown, .compact = true };
 
 	if (!last->is_document)
 		keep_document(h, &last->stats, &last->from, h->snapshots - 1);
 	if (h->points[h->point_count - 1].number != h->last.number)
 		push_point(h);
-	if (h->snapshots > 1) {
-		json_init(&j, &h->grown);
-		j.compact = true;
+	if (h->snapshots > 1)
 		growth_write(&j, NULL, &h->growth);
-	}
 	growth_release(&h->growth);
 }
 
@@ -272,11 +267,9 @@ static void write_problems(struct json *j, const struct history *h)
 	json_end_array(j);
 }
 
-void history_write(struct json *j, const char *key, const struct history *h, bool documents)
+void history_write(struct json *j, const struct history *h, bool documents)
 {
-	json_object(j, key);
-	json_text(j, "name", h->name);
-	json_number(j, "snapshots", h->snapshots);
+	JSON_MEMBERS(j, h, name, snapshots);
 	JSON_EACH(j, "kept", i, h->document_count)
 		json_number(j, NULL, h->documents[i].number);
 	write_problems(j, h);
@@ -287,7 +280,6 @@ void history_write(struct json *j, const char *key, const struct history *h, boo
 		JSON_EACH(j, "documents", i, h->document_count)
 			json_written(j, NULL, h->documents[i].json, h->documents[i].size);
 	}
-	json_end_object(j);
 }
 
 const struct history_document *history_document(const struct history *h, uint64_t number)

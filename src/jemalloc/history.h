@@ -67,7 +67,8 @@ void history_release(struct history *h);
  * -ECANCELED. */
 int history_read(struct history *h, struct snapshots *r, bool (*go_on)(void *context, uint64_t at),
 		 void *context, struct err *err);
-/* One object; any thread.  With `documents` the snapshots stand in it, in the order of "kept". */
-void history_write(struct json *j, const char *key, const struct history *h, bool documents);
+/* Members of an object; any thread.  With `documents` the snapshots are among them, in the order of
+ * "kept". */
+void history_write(struct json *j, const struct history *h, bool documents);
 /* The snapshot of this number as it is kept, or NULL. */
 const struct history_document *history_document(const struct history *h, uint64_t number);

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/open_output.h"
+#include "base/write_at.h"
 #include "base/xalloc.h"
 
 #define FILES_MAX 100000
@@ -56,7 +57,7 @@ static char *rotated(const struct journal *j, unsigned n)
 }
 
 /* From the oldest on, so that nothing is ever replaced that is to be kept. */
-static int rotate(struct journal *j, struct err *err)
+int journal_rotate(struct journal *j, struct err *err)
 {
 	unsigned last = 1;
 
@@ -81,25 +82,17 @@ static int rotate(struct journal *j, struct err *err)
 
 static int write_record(struct journal *j, const struct buf *record, struct err *err)
 {
-	size_t done = 0;
+	int e = write_whole(j->fd, record->data, record->size);
 
-	while (done < record->size) {
-		ssize_t n = write(j->fd, record->data + done, record->size - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			int e = failed(j, err, "cannot write");
-
-			/* Half a record is none; of a pipe nothing can be taken back. */
-			if (done && ftruncate(j->fd, (off_t)j->size))
-				return e;
-			return e;
-		}
-		done += (size_t)n;
+	if (!e) {
+		j->size += record->size;
+		return 0;
 	}
-	j->size += record->size;
-	return 0;
+	errno = -e;
+	e = failed(j, err, "cannot write");
+	/* Half a record is none; of a pipe nothing can be taken back. */
+	(void)!ftruncate(j->fd, (off_t)j->size);
+	return e;
 }
 
 int journal_add(struct journal *j, const struct buf *record, struct err *err)
@@ -115,7 +108,7 @@ int journal_add(struct journal *j, const struct buf *record, struct err *err)
 		record = &packed;
 	}
 	if (!e && j->limit && j->size && j->size + record->size > j->limit)
-		e = rotate(j, err);
+		e = journal_rotate(j, err);
 	if (!e)
 		e = write_record(j, record, err);
 	return e;

@@ -27,5 +27,7 @@ struct journal {
 int journal_open(struct journal *j, const char *path, uint64_t limit, unsigned keep,
 		 struct err *err);
 int journal_add(struct journal *j, const struct buf *record, struct err *err);
+/* Begins another file now. */
+int journal_rotate(struct journal *j, struct err *err);
 /* 0, or what only closing tells. */
 int journal_close(struct journal *j, struct err *err);

@@ -7,16 +7,10 @@
 
 const char *const live_sorts[] = { "size", "growth", "free" };
 
-static uint64_t known(uint64_t value)
-{
-	return value < STATS_NONE ? value : 0;
-}
-
 static struct live_row *add_row(struct live_rows *e)
 {
-	e->list = xgrow(e->list, e->count, &e->room, sizeof(*e->list));
-	e->list[e->count] = (struct live_row){ 0 };
-	return &e->list[e->count++];
+	*xpush(e->list, e->count, e->room) = (struct live_row){ 0 };
+	return &e->list[e->count - 1];
 }
 
 static double sort_key(const struct live_row *e, enum live_sort sort)
@@ -42,7 +36,7 @@ static void sort_rows(struct live_rows *e, enum live_sort sort)
 void live_rows_arenas(struct live_rows *e, const struct stats *s, const struct growth *growth,
 		      enum live_sort sort)
 {
-	uint64_t page = known(s->shape[STATS_SHAPE_PAGE]);
+	uint64_t page = stats_known(s->shape[STATS_SHAPE_PAGE]);
 
 	for (size_t i = 0; i < s->arena_count; i++) {
 		const struct stats_arena *a = &s->arenas[i];
@@ -52,11 +46,11 @@ void live_rows_arenas(struct live_rows *e, const struct stats *s, const struct g
 			continue;
 		row = add_row(e);
 		row->key = (uint64_t)a->id;
-		row->bytes = known(a->value[STATS_ARENA_TOTAL_ALLOCATED]);
-		row->active = known(a->value[STATS_ARENA_ACTIVE]);
+		row->bytes = stats_known(a->value[STATS_ARENA_TOTAL_ALLOCATED]);
+		row->active = stats_known(a->value[STATS_ARENA_ACTIVE]);
 		row->free_bytes = row->active > row->bytes ? row->active - row->bytes : 0;
-		row->dirty = known(a->value[STATS_ARENA_PDIRTY]) * page;
-		row->count = known(a->value[STATS_ARENA_NTHREADS]);
+		row->dirty = stats_known(a->value[STATS_ARENA_PDIRTY]) * page;
+		row->count = stats_known(a->value[STATS_ARENA_NTHREADS]);
 		row->growth = growth_find(growth, row->key);
 	}
 	sort_rows(e, sort);
@@ -67,15 +61,16 @@ void live_rows_classes(struct live_rows *e, const struct stats_arena *whole,
 {
 	for (size_t i = 0; i < whole->bins.count; i++) {
 		const uint64_t *b = stats_row(&whole->bins, i);
-		uint64_t regions = known(b[STATS_BIN_NREGS]) * known(b[STATS_BIN_CURSLABS]);
+		uint64_t regions =
+			stats_known(b[STATS_BIN_NREGS]) * stats_known(b[STATS_BIN_CURSLABS]);
 		struct live_row *row;
 
-		if (!known(b[STATS_BIN_CURSLABS]) || b[STATS_BIN_SIZE] >= STATS_NONE)
+		if (!stats_known(b[STATS_BIN_CURSLABS]) || b[STATS_BIN_SIZE] >= STATS_NONE)
 			continue;
 		row = add_row(e);
 		row->key = b[STATS_BIN_SIZE];
-		row->bytes = known(b[STATS_BIN_ALLOCATED]);
-		row->count = known(b[STATS_BIN_CURREGS]);
+		row->bytes = stats_known(b[STATS_BIN_ALLOCATED]);
+		row->count = stats_known(b[STATS_BIN_CURREGS]);
 		row->active = regions * row->key;
 		row->free_bytes = regions > row->count ? (regions - row->count) * row->key : 0;
 		row->growth = growth_find(growth, row->key);
@@ -84,12 +79,12 @@ void live_rows_classes(struct live_rows *e, const struct stats_arena *whole,
 		const uint64_t *l = stats_row(&whole->large, i);
 		struct live_row *row;
 
-		if (!known(l[STATS_LARGE_COUNT]) || l[STATS_LARGE_SIZE] >= STATS_NONE)
+		if (!stats_known(l[STATS_LARGE_COUNT]) || l[STATS_LARGE_SIZE] >= STATS_NONE)
 			continue;
 		row = add_row(e);
 		row->key = l[STATS_LARGE_SIZE];
-		row->bytes = row->active = known(l[STATS_LARGE_ALLOCATED]);
-		row->count = known(l[STATS_LARGE_COUNT]);
+		row->bytes = row->active = stats_known(l[STATS_LARGE_ALLOCATED]);
+		row->count = stats_known(l[STATS_LARGE_COUNT]);
 		row->growth = growth_find(growth, row->key);
 	}
 	sort_rows(e, sort);

@@ -37,19 +37,15 @@ int report_write(struct sink *out, const struct history *files, size_t count)
 		(char *)memmem(report_page, report_page_length, HOLE, strlen(HOLE)) + strlen(HOLE);
 	const char *rest = memchr(hole, '<', (size_t)(end - hole));
 	auto_buf struct buf text = { 0 };
-	struct json j;
+	struct json j = { .out = &text, .compact = true };
 
 	buf_add(&out->buf, report_page, (size_t)(hole - report_page));
-	json_init(&j, &text);
-	j.compact = true;
 	json_object(&j, NULL);
 	json_text(&j, "version", MEMOIR_VERSION);
-	json_array(&j, "files");
-	for (size_t i = 0; i < count && !out->error; i++) {
-		history_write(&j, NULL, &files[i], true);
+	JSON_ROWS_WHILE(&j, "files", i, i < count && !out->error) {
+		history_write(&j, &files[i], true);
 		put_escaped(out, &text);
 	}
-	json_end_array(&j);
 	json_end_object(&j);
 	put_escaped(out, &text);
 	buf_add(&out->buf, rest, (size_t)(end - rest));

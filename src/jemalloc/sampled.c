@@ -10,11 +10,6 @@
 #define FIRST_OF_FOUR 40000 /* from this release on it is four pages; before, one */
 #define DEVIATIONS 3
 
-static uint64_t known(uint64_t value)
-{
-	return value < STATS_NONE ? value : 0;
-}
-
 double sampled_chance(double size, uint64_t rate)
 {
 	return rate > 1 ? -expm1(-size / (double)rate) : 1;
@@ -22,12 +17,12 @@ double sampled_chance(double size, uint64_t rate)
 
 uint64_t sampled_home(const struct stats *s)
 {
-	return (s->release < FIRST_OF_FOUR ? 1 : 4) * known(s->shape[STATS_SHAPE_PAGE]);
+	return (s->release < FIRST_OF_FOUR ? 1 : 4) * stats_known(s->shape[STATS_SHAPE_PAGE]);
 }
 
 uint64_t sampled_page_bytes(const struct stats *s, uint64_t size)
 {
-	uint64_t page = known(s->shape[STATS_SHAPE_PAGE]);
+	uint64_t page = stats_known(s->shape[STATS_SHAPE_PAGE]);
 
 	return page ? (size + page - 1) / page * page : size;
 }
@@ -36,12 +31,12 @@ uint64_t sampled_page_bytes(const struct stats *s, uint64_t size)
  * sample with pages of its own is. */
 static uint64_t apart(const struct stats *s, const uint64_t *bin)
 {
-	uint64_t page = known(s->shape[STATS_SHAPE_PAGE]), made, gone, used, size;
+	uint64_t page = stats_known(s->shape[STATS_SHAPE_PAGE]), made, gone, used, size;
 
 	made = bin[STATS_BIN_NMALLOC];
 	gone = bin[STATS_BIN_NDALLOC];
 	used = bin[STATS_BIN_CURREGS];
-	size = known(bin[STATS_BIN_SIZE]);
+	size = stats_known(bin[STATS_BIN_SIZE]);
 	if (!page || !size || size % page || made >= STATS_NONE || gone >= STATS_NONE ||
 	    used >= STATS_NONE || made < gone || made - gone < used)
 		return 0;
@@ -76,7 +71,7 @@ static uint64_t sampling_rate(const struct stats *s)
 static void count_pages(struct sampled *p, const struct stats *s, const struct stats_arena *a,
 			bool padded)
 {
-	uint64_t beside = padded ? known(s->shape[STATS_SHAPE_PAGE]) : 0;
+	uint64_t beside = padded ? stats_known(s->shape[STATS_SHAPE_PAGE]) : 0;
 
 	for (size_t i = 0; i < a->bins.count; i++) {
 		const uint64_t *bin = stats_row(&a->bins, i);
@@ -95,7 +90,7 @@ static uint64_t live_in(const struct stats_arena *a, uint64_t home)
 		const uint64_t *row = stats_row(&a->large, i);
 
 		if (row[STATS_LARGE_SIZE] == home)
-			return known(row[STATS_LARGE_COUNT]);
+			return stats_known(row[STATS_LARGE_COUNT]);
 	}
 	return 0;
 }
@@ -109,14 +104,14 @@ static bool expect_by_bins(const struct stats_arena *a, uint64_t rate, uint64_t 
 
 	for (size_t i = 0; i < a->bins.count; i++) {
 		const uint64_t *bin = stats_row(&a->bins, i);
-		double size = (double)known(bin[STATS_BIN_SIZE]), samples;
+		double size = (double)stats_known(bin[STATS_BIN_SIZE]), samples;
 		double missed = 1 - sampled_chance(size, rate);
 
 		if (bin[STATS_BIN_LIVE_COUNT] < STATS_NONE) {
 			samples = (double)bin[STATS_BIN_LIVE_COUNT];
 			counted = true;
 		} else { /* those in slabs are the ones that were missed */
-			samples = missed > 0 ? (double)known(bin[STATS_BIN_CURREGS]) *
+			samples = missed > 0 ? (double)stats_known(bin[STATS_BIN_CURREGS]) *
 						       (1 - missed) / missed
 					     : (double)live;
 		}
@@ -136,9 +131,10 @@ static void count_in_large(struct sampled *p, const struct stats *s, const struc
 	if (a->bins.count) {
 		p->estimated = !expect_by_bins(a, rate, live, &expected, &bytes);
 	} else { /* a sample for each interval of bytes, which is little less if blocks are small */
-		expected = (double)known(a->value[STATS_ARENA_SMALL_ALLOCATED]) / (double)rate;
+		expected =
+			(double)stats_known(a->value[STATS_ARENA_SMALL_ALLOCATED]) / (double)rate;
 		if (!a->large.count && p->home)
-			live = known(a->value[STATS_ARENA_LARGE_ALLOCATED]) / p->home;
+			live = stats_known(a->value[STATS_ARENA_LARGE_ALLOCATED]) / p->home;
 	}
 	if (p->estimated)
 		more = DEVIATIONS * sqrt(expected);
@@ -153,7 +149,7 @@ static void count_in_large(struct sampled *p, const struct stats *s, const struc
 		bytes *= fmin((double)p->count / expected, 1);
 	p->allocated = p->count * p->home;
 	p->allocated -= bytes < (double)p->allocated ? (uint64_t)bytes : p->allocated;
-	p->pages = padded ? p->count * known(s->shape[STATS_SHAPE_PAGE]) : 0;
+	p->pages = padded ? p->count * stats_known(s->shape[STATS_SHAPE_PAGE]) : 0;
 }
 
 void sampled_make(struct sampled *p, const struct stats *s, const struct stats_arena *a,

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/xalloc.h"
 #include "jemalloc/notations.h"
 
 #define WINDOW (4u << 20)

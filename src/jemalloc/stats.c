@@ -10,6 +10,7 @@
 #include "base/buf_text.h"
 #include "base/order.h"
 #include "base/xalloc.h"
+#include "wire/wide.h"
 
 #define STATS_X(what, name, text, ...) { name, text, { __VA_ARGS__ } },
 const struct stats_field stats_total_fields[] = { STATS_TOTALS(STATS_X){ "", NULL, { NULL } } };
@@ -125,8 +126,7 @@ bool stats_add_setting(struct stats *s, const char *prefix, const char *name, si
 	new.value = s->words.size;
 	buf_add(&s->words, value, value_size);
 	buf_char(&s->words, 0);
-	s->settings = xgrow(s->settings, s->setting_count, &s->setting_room, sizeof(new));
-	s->settings[s->setting_count++] = new;
+	*xpush(s->settings, s->setting_count, s->setting_room) = new;
 	return true;
 }
 
@@ -189,10 +189,10 @@ const struct stats_arena *stats_whole(const struct stats *s)
 
 const char *stats_setting(const struct stats *s, const char *name)
 {
-	for (size_t i = 0; i < s->setting_count; i++)
-		if (!strcmp(s->words.data + s->settings[i].name, name))
-			return s->words.data + s->settings[i].value;
-	return NULL;
+	const struct stats_setting *setting =
+		FIND(it, s->settings, s->setting_count, !strcmp(s->words.data + it->name, name));
+
+	return setting ? s->words.data + setting->value : NULL;
 }
 
 bool stats_setting_is(const struct stats *s, const char *name, const char *value)
@@ -234,7 +234,7 @@ uint32_t stats_bin_util(const uint64_t *bin)
 	regions = bin[STATS_BIN_NREGS] * bin[STATS_BIN_CURSLABS];
 	if (used > regions)
 		return STATS_RACE;
-	return regions ? (uint32_t)((unsigned __int128)used * 1000 / regions) : STATS_NO_UTIL;
+	return regions ? (uint32_t)wide_scale(used, 1000, regions) : STATS_NO_UTIL;
 }
 
 const char *stats_missing(const struct stats *s)

@@ -14,6 +14,12 @@
 
 #define STATS_NONE (UINT64_C(1) << 63)
 
+/* 0 for what was not said. */
+static inline uint64_t stats_known(uint64_t value)
+{
+	return value < STATS_NONE ? value : 0;
+}
+
 struct stats_field {
 	const char *name;    /* of JSON, and ours; "" ends a table */
 	const char *text;    /* what text calls it, NULL: it does not */

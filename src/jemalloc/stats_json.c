@@ -31,6 +31,8 @@ struct parser {
 struct key {
 	const char *text;
 	size_t size;
+	bool inside; /* of the object or array that is gone through: another one was before */
+	int hint;    /* where its field was found; see stats_find() */
 };
 
 static bool broken(struct parser *p, const char *why)
@@ -82,35 +84,6 @@ static bool string(struct parser *p, struct key *k)
 	p->at = p->end;
 	p->status = MORE;
 	return false;
-}
-
-/* The next key of an object, whose { was read; false at its end, or if something is wrong. */
-static bool next_key(struct parser *p, bool *inside, struct key *k)
-{
-	char c = peek(p);
-
-	if (c == '}') {
-		p->at++;
-		return false;
-	}
-	if (*inside && !expect(p, ',', "a comma or a brace was expected"))
-		return false;
-	*inside = true;
-	return string(p, k) && expect(p, ':', "a colon was expected");
-}
-
-static bool next_element(struct parser *p, bool *inside)
-{
-	char c = peek(p);
-
-	if (c == ']') {
-		p->at++;
-		return false;
-	}
-	if (*inside && !expect(p, ',', "a comma or a bracket was expected"))
-		return false;
-	*inside = true;
-	return c != 0;
 }
 
 static bool key_is(struct key k, const char *name)
@@ -207,30 +180,57 @@ static bool number(struct parser *p, uint64_t *ret)
 	return *at == '.' || *at == 'e' || *at == 'E' ? skip_value(p) : true;
 }
 
-static bool opens(struct parser *p, char c)
+/* The next value of an object or array, which is begun with the first; false at its end, if it is
+ * something else, which is passed over, and if something is wrong. */
+static bool next_value(struct parser *p, struct key *k, char open, char close)
 {
-	if (peek(p) != c) {
-		if (p->status == FINE)
-			skip_value(p);
+	char c = peek(p);
+
+	if (p->status != FINE)
+		return false;
+	if (!k->inside && c != open) {
+		skip_value(p);
 		return false;
 	}
-	p->at++;
+	if (!k->inside) {
+		p->at++;
+		c = peek(p);
+	}
+	if (c == close) {
+		p->at++;
+		return false;
+	}
+	if (!c || (k->inside && !expect(p, ',', "a comma or the end was expected")))
+		return false;
+	k->inside = true;
 	return true;
 }
 
-/* A value of a key that `fields` may have; the first of several counts. */
-static bool field(struct parser *p, const struct stats_field *fields, struct key k,
-		  uint64_t *values, int *hint)
-{
-	int f = stats_find(fields, false, k.text, k.size, *hint);
+/* For each value of an array, whose key is `k`. */
+#define EACH_ELEMENT(p, k) for (struct key k = { 0 }; next_value(p, &k, '[', ']');)
 
-	if (f < 0)
-		return skip_value(p);
-	*hint = f;
-	if (values[f] == STATS_NONE)
-		return number(p, &values[f]);
-	p->s->duplicates++;
-	return skip_value(p);
+static bool next_key(struct parser *p, struct key *k)
+{
+	return next_value(p, k, '{', '}') && string(p, k) && expect(p, ':', "a colon was expected");
+}
+
+/* For each member of an object: the statement behind it reads the value of key `k`. */
+#define EACH_KEY(p, k) for (struct key k = { .hint = -1 }; next_key(p, &k);)
+
+/* A value of a key that `fields` may have; the first of several counts. */
+static void field(struct parser *p, const struct stats_field *fields, struct key *k,
+		  uint64_t *values)
+{
+	int f = stats_find(fields, false, k->text, k->size, k->hint);
+
+	if (f >= 0)
+		k->hint = f;
+	if (f >= 0 && values[f] == STATS_NONE) {
+		number(p, &values[f]);
+		return;
+	}
+	p->s->duplicates += f >= 0;
+	skip_value(p);
 }
 
 static void mend_mutex(struct parser *p, uint64_t *v)
@@ -250,26 +250,14 @@ static void mend_mutex(struct parser *p, uint64_t *v)
 
 static void read_mutex(struct parser *p, uint64_t *values)
 {
-	bool inside = false;
-	int hint = -1;
-	struct key k;
-
-	if (!opens(p, '{'))
-		return;
-	while (next_key(p, &inside, &k))
-		if (!field(p, stats_mutex_fields, k, values, &hint))
-			return;
+	EACH_KEY(p, k)
+		field(p, stats_mutex_fields, &k, values);
 	mend_mutex(p, values);
 }
 
 static void read_mutexes(struct parser *p, struct stats_mutexes *m)
 {
-	bool inside = false;
-	struct key k;
-
-	if (!opens(p, '{'))
-		return;
-	while (next_key(p, &inside, &k))
+	EACH_KEY(p, k)
 		read_mutex(p, stats_add_mutex(m, k.text, k.size)->value);
 }
 
@@ -283,31 +271,27 @@ static bool is_unused(const uint64_t *row, unsigned width)
 static size_t read_rows(struct parser *p, struct stats_rows *rows, const struct stats_field *fields,
 			int index_field, uint64_t first, bool sparse)
 {
-	bool outside = false, inside;
 	size_t count = 0;
-	struct key k;
-	int hint;
 
-	if (!opens(p, '['))
-		return 0;
-	for (; next_element(p, &outside); count++) {
+	EACH_ELEMENT(p, element) {
 		uint64_t *row;
 
-		if (!opens(p, '{'))
+		count++;
+		if (peek(p) != '{') {
+			skip_value(p);
 			continue;
+		}
 		row = stats_add_row(rows);
-		inside = false;
-		hint = -1;
-		while (next_key(p, &inside, &k)) {
+		EACH_KEY(p, k) {
 			if (fields == stats_bin_fields && key_is(k, "mutex"))
 				read_mutex(p, row);
-			else if (!field(p, fields, k, row, &hint))
-				return count;
+			else
+				field(p, fields, &k, row);
 		}
 		if (sparse && is_unused(row, rows->width))
 			rows->count--;
 		else if (first != STATS_NONE)
-			row[index_field] = first + count;
+			row[index_field] = first + count - 1;
 	}
 	return count;
 }
@@ -315,135 +299,98 @@ static size_t read_rows(struct parser *p, struct stats_rows *rows, const struct 
 static void read_shape(struct parser *p)
 {
 	struct stats *s = p->s;
-	bool inside = false;
-	int hint = -1;
-	struct key k;
 
-	if (!opens(p, '{'))
-		return;
-	while (next_key(p, &inside, &k)) {
+	EACH_KEY(p, k) {
 		if (key_is(k, "bin"))
 			read_rows(p, &s->bin_shapes, stats_bin_fields, STATS_BIN_INDEX, 0, false);
 		else if (key_is(k, "lextent") || key_is(k, "lrun") || key_is(k, "hchunk"))
 			read_rows(p, &s->large_shapes, stats_large_fields, STATS_LARGE_INDEX,
 				  STATS_NONE, false);
-		else if (!field(p, stats_shape_fields, k, s->shape, &hint))
-			return;
+		else
+			field(p, stats_shape_fields, &k, s->shape);
 	}
 }
 
 static void read_settings(struct parser *p, const char *prefix)
 {
-	bool inside = false;
-	struct key k, v;
-
-	if (!opens(p, '{'))
-		return;
-	while (next_key(p, &inside, &k)) {
+	EACH_KEY(p, k) {
 		char c = peek(p);
+		struct key v;
 
-		if (c == '{' || c == '[') {
-			if (!skip_value(p))
-				return;
-			continue;
-		}
-		if (!(c == '"' ? string(p, &v) : word(p, &v)))
-			return;
-		if (!stats_add_setting(p->s, prefix, k.text, k.size, v.text, v.size))
+		if (c == '{' || c == '[')
+			skip_value(p);
+		else if ((c == '"' ? string(p, &v) : word(p, &v)) &&
+			 !stats_add_setting(p->s, prefix, k.text, k.size, v.text, v.size))
 			p->s->duplicates++;
 	}
 }
 
 static void read_totals(struct parser *p, bool outermost)
 {
-	bool inside = false;
-	int hint = -1;
-	struct key k;
-
-	if (!opens(p, '{'))
-		return;
-	while (next_key(p, &inside, &k)) {
+	EACH_KEY(p, k) {
 		if (outermost && key_is(k, "background_thread"))
 			read_totals(p, false);
 		else if (key_is(k, "mutexes"))
 			read_mutexes(p, &p->s->mutexes);
-		else if (!field(p, stats_total_fields, k, p->s->total, &hint))
-			return;
+		else
+			field(p, stats_total_fields, &k, p->s->total);
 	}
+}
+
+/* Which of `count` fields has a name that is this key behind `prefix` letters; `count`: none. */
+static unsigned field_behind(const struct stats_field *fields, unsigned count, size_t prefix,
+			     struct key k)
+{
+	unsigned f = 0;
+
+	while (f < count && !key_is(k, fields[f].name + prefix))
+		f++;
+	return f;
 }
 
 /* small{allocated …} as small_allocated …: the fields from `first` on, by their names in text. */
 static void read_calls(struct parser *p, struct stats_arena *a, unsigned first, size_t prefix)
 {
-	bool inside = false;
-	struct key k;
-	unsigned f;
+	EACH_KEY(p, k) {
+		unsigned f = field_behind(&stats_arena_fields[first], STATS_CALLS_COUNT, prefix, k);
 
-	if (!opens(p, '{'))
-		return;
-	while (next_key(p, &inside, &k)) {
-		for (f = 0; f < STATS_CALLS_COUNT; f++) {
-			const char *name = stats_arena_fields[first + f].name + prefix;
-
-			if (key_is(k, name))
-				break;
-		}
-		if (!(f < STATS_CALLS_COUNT ? number(p, &a->value[first + f]) : skip_value(p)))
-			return;
+		if (f < STATS_CALLS_COUNT)
+			number(p, &a->value[first + f]);
+		else
+			skip_value(p);
 	}
 }
 
 static void read_old_metadata(struct parser *p, struct stats_arena *a)
 {
-	bool inside = false;
-	struct key k;
-
-	if (!opens(p, '{'))
-		return;
-	while (next_key(p, &inside, &k)) {
-		bool fine = key_is(k, "mapped") ? number(p, &a->value[STATS_ARENA_METADATA_MAPPED])
-			    : key_is(k, "allocated")
-				    ? number(p, &a->value[STATS_ARENA_METADATA_ALLOCATED])
-				    : skip_value(p);
-
-		if (!fine)
-			return;
+	EACH_KEY(p, k) {
+		if (key_is(k, "mapped"))
+			number(p, &a->value[STATS_ARENA_METADATA_MAPPED]);
+		else if (key_is(k, "allocated"))
+			number(p, &a->value[STATS_ARENA_METADATA_ALLOCATED]);
+		else
+			skip_value(p);
 	}
 }
 
 /* full_slabs{npageslabs_huge …} as full_npageslabs_huge …: the fields from `first` on. */
 static void read_slabs(struct parser *p, struct stats_arena *a, unsigned first, size_t prefix)
 {
-	bool inside = false;
-	struct key k;
-	unsigned f;
+	EACH_KEY(p, k) {
+		unsigned f = field_behind(&stats_hpa_fields[first], STATS_SLABS_COUNT, prefix, k);
+		bool is_new = f < STATS_SLABS_COUNT && a->hpa[first + f] == STATS_NONE;
 
-	if (!opens(p, '{'))
-		return;
-	while (next_key(p, &inside, &k)) {
-		uint64_t again = STATS_NONE, *to = &again;
-
-		for (f = 0; f < STATS_SLABS_COUNT; f++)
-			if (key_is(k, stats_hpa_fields[first + f].name + prefix))
-				break;
-		if (f < STATS_SLABS_COUNT && a->hpa[first + f] == STATS_NONE)
-			to = &a->hpa[first + f];
-		else if (f < STATS_SLABS_COUNT)
-			p->s->duplicates++;
-		if (!(f < STATS_SLABS_COUNT ? number(p, to) : skip_value(p)))
-			return;
+		if (is_new)
+			number(p, &a->hpa[first + f]);
+		else
+			skip_value(p);
+		p->s->duplicates += f < STATS_SLABS_COUNT && !is_new;
 	}
 }
 
 static void read_hpa(struct parser *p, struct stats_arena *a)
 {
-	bool inside = false;
-	int hint = -1;
-	struct key k;
-
-	if (!opens(p, '{'))
-		return;
-	while (next_key(p, &inside, &k)) {
+	EACH_KEY(p, k) {
 		if (key_is(k, "full_slabs"))
 			read_slabs(p, a, STATS_HPA_FULL_NPAGESLABS_HUGE, 5);
 		else if (key_is(k, "empty_slabs"))
@@ -452,8 +399,8 @@ static void read_hpa(struct parser *p, struct stats_arena *a)
 			read_rows(p, &a->slabs, stats_slab_fields, STATS_SLAB_INDEX, 0, true);
 		else if (key_is(k, "sec_bytes"))
 			number(p, &a->value[STATS_ARENA_SEC_BYTES]);
-		else if (!field(p, stats_hpa_fields, k, a->hpa, &hint))
-			return;
+		else
+			field(p, stats_hpa_fields, &k, a->hpa);
 	}
 }
 
@@ -462,13 +409,8 @@ static void read_arena(struct parser *p, int64_t id)
 	struct stats_arena *a = stats_add_arena(p->s, id);
 	uint64_t first = p->s->bin_shapes.count ? p->s->bin_shapes.count : STATS_NONE;
 	size_t lruns = 0;
-	bool inside = false;
-	int hint = -1;
-	struct key k;
 
-	if (!opens(p, '{'))
-		return;
-	while (next_key(p, &inside, &k)) {
+	EACH_KEY(p, k) {
 		if (key_is(k, "small"))
 			read_calls(p, a, STATS_ARENA_SMALL_ALLOCATED, 6);
 		else if (key_is(k, "large"))
@@ -491,8 +433,8 @@ static void read_arena(struct parser *p, int64_t id)
 			read_rows(p, &a->extents, stats_extent_fields, STATS_EXTENT_INDEX, 0, true);
 		else if (key_is(k, "hpa_shard"))
 			read_hpa(p, a);
-		else if (!field(p, stats_arena_fields, k, a->value, &hint))
-			return;
+		else
+			field(p, stats_arena_fields, &k, a->value);
 	}
 	if (id < 0) /* -1 there says that there is no such value */
 		a->value[STATS_ARENA_DIRTY_DECAY_MS] = a->value[STATS_ARENA_MUZZY_DECAY_MS] =
@@ -501,21 +443,18 @@ static void read_arena(struct parser *p, int64_t id)
 
 static void read_arenas(struct parser *p)
 {
-	bool inside = false;
-	struct key k;
+	EACH_KEY(p, k) {
+		int64_t id = 0;
 
-	if (!opens(p, '{'))
-		return;
-	while (next_key(p, &inside, &k)) {
-		int64_t id = key_is(k, "merged") ? STATS_MERGED : STATS_DESTROYED;
-
-		if (k.size && k.size < 10 && *k.text >= '0' && *k.text <= '9') {
-			id = 0;
+		if (key_is(k, "merged")) {
+			id = STATS_MERGED;
+		} else if (key_is(k, "destroyed")) {
+			id = STATS_DESTROYED;
+		} else if (k.size && k.size < 10 && *k.text >= '0' && *k.text <= '9') {
 			for (size_t i = 0; i < k.size; i++)
 				id = id * 10 + (k.text[i] & 15);
-		} else if (id == STATS_DESTROYED && !key_is(k, "destroyed")) {
-			if (!skip_value(p))
-				return;
+		} else {
+			skip_value(p);
 			continue;
 		}
 		read_arena(p, id);
@@ -539,13 +478,10 @@ static enum mutexes mutexes_of(const struct stats *s)
 
 static void read_document(struct parser *p)
 {
-	bool inside = false;
-	struct key k, v;
+	EACH_KEY(p, k) {
+		struct key v;
 
-	while (next_key(p, &inside, &k)) {
-		if (key_is(k, "version")) {
-			if (!string(p, &v))
-				return;
+		if (key_is(k, "version") && string(p, &v)) {
 			stats_set_version(p->s, v.text, v.size);
 			p->mutexes = mutexes_of(p->s);
 		} else if (key_is(k, "config")) {
@@ -562,8 +498,8 @@ static void read_document(struct parser *p)
 			read_totals(p, true);
 		} else if (key_is(k, "stats.arenas")) {
 			read_arenas(p);
-		} else if (!skip_value(p)) {
-			return;
+		} else {
+			skip_value(p);
 		}
 	}
 }
@@ -576,7 +512,8 @@ long stats_read_json(struct stats *s, const char *text, size_t size, struct err 
 	stats_clear(s);
 	s->json = true;
 	if (expect(&p, '{', "a brace was expected") && string(&p, &k) &&
-	    expect(&p, ':', "a colon was expected") && expect(&p, '{', "an object was expected"))
+	    expect(&p, ':', "a colon was expected") &&
+	    (peek(&p) == '{' || broken(&p, "an object was expected")))
 		read_document(&p);
 	if (p.status == FINE)
 		expect(&p, '}', "the end of the document was expected");

@@ -75,10 +75,7 @@ static int field_of(const struct stats_table *t, const char *name)
 
 bool stats_tables_field(const char *name)
 {
-	for (const struct stats_table *t = stats_tables; t->name; t++)
-		if (field_of(t, name) >= 0)
-			return true;
-	return false;
+	return FIND_ROW(t, stats_tables, field_of(t, name) >= 0) != NULL;
 }
 
 const struct stats_arena *stats_tables_arena(struct stats *s, const char *word)
@@ -152,9 +149,7 @@ struct order {
 
 static uint64_t sort_key(const struct order *o, size_t row)
 {
-	uint64_t value = o->rows->values[row][o->field];
-
-	return value < STATS_NONE ? value : 0;
+	return stats_known(o->rows->values[row][o->field]);
 }
 
 static int by_field(const void *x, const void *y, void *order)
@@ -167,7 +162,7 @@ static int by_field(const void *x, const void *y, void *order)
 /* Most first.  Labels go along with their rows. */
 static void sort_rows(struct stats_table_rows *r, int field)
 {
-	struct stats_table_rows before = *r;
+	auto_release(stats_table_rows_release) struct stats_table_rows before = *r;
 	struct order o = { &before, field };
 	auto_free size_t *order = xcalloc(r->count + 1, sizeof(*order));
 
@@ -180,7 +175,6 @@ static void sort_rows(struct stats_table_rows *r, int field)
 		r->values[i] = before.values[order[i]];
 		memcpy(r->labels[i], before.labels[order[i]], sizeof(*r->labels));
 	}
-	stats_table_rows_release(&before);
 }
 
 void stats_table_rows(const struct stats_table *t, const struct stats *s,

@@ -62,7 +62,8 @@ static void write_total(struct json *j, const char *key, uint64_t value)
 	json_number_if(j, key, value < STATS_NONE, value);
 }
 
-void stats_write_waterfall(struct json *j, const char *key, const struct waterfall *w)
+/* The steps of one arena. */
+static void stats_write_waterfall(struct json *j, const char *key, const struct waterfall *w)
 {
 	json_object(j, key);
 	write_total(j, "mapped", w->mapped);
@@ -71,11 +72,9 @@ void stats_write_waterfall(struct json *j, const char *key, const struct waterfa
 	write_total(j, "active", w->active);
 	write_total(j, "allocated", w->allocated);
 	write_total(j, "program", w->program);
-	json_bool(j, "attributed", w->attributed);
-	json_number(j, "large_count", w->large_count);
+	JSON_MEMBERS(j, w, attributed, large_count);
 	JSON_ROWS(j, "steps", i, WATERFALL_STEP_COUNT) {
-		json_text(j, "name", waterfall_rows[i].name);
-		json_text(j, "label", waterfall_rows[i].label);
+		JSON_MEMBERS(j, &waterfall_rows[i], name, label);
 		json_text(j, "from",
 			  i < WATERFALL_SLABS	 ? "resident"
 			  : i < WATERFALL_TCACHE ? "active"
@@ -83,15 +82,10 @@ void stats_write_waterfall(struct json *j, const char *key, const struct waterfa
 		json_signed(j, "bytes", w->step[i]);
 	}
 	json_object(j, "sampled");
-	json_number(j, "count", w->sampled.count);
-	json_bool(j, "estimated", w->sampled.estimated);
+	JSON_MEMBERS(j, &w->sampled, count, estimated);
 	json_end_object(j);
 	JSON_ROWS(j, "bins", i, w->bin_count) {
-		json_number(j, "size", w->bins[i].size);
-		json_number(j, "slabs", w->bins[i].slabs);
-		json_number(j, "regions", w->bins[i].regions);
-		json_number(j, "used", w->bins[i].used);
-		json_signed(j, "bytes", w->bins[i].bytes);
+		JSON_MEMBERS(j, &w->bins[i], size, slabs, regions, used, bytes);
 	}
 	json_end_object(j);
 }
@@ -105,9 +99,7 @@ static void write_advice(struct json *j, const struct stats *s, const struct sta
 	JSON_ROWS(j, "advice", i, count) {
 		json_text(j, "id", list[i].id);
 		json_text(j, "weight", advice_weights[list[i].weight]);
-		json_number(j, "bytes", list[i].bytes);
-		json_text(j, "what", list[i].what);
-		json_text(j, "evidence", list[i].evidence);
+		JSON_MEMBERS(j, &list[i], bytes, what, evidence);
 		json_text(j, "malloc_conf", *list[i].setting ? list[i].setting : NULL);
 		json_text(j, "control", *list[i].control ? list[i].control : NULL);
 	}
@@ -172,8 +164,7 @@ static void write_summary(struct json *j, const struct stats *s, const struct st
 static void write_head(struct json *j, const struct stats *s, const struct stats_arena *whole,
 		       const struct stats_origin *from)
 {
-	json_text(j, "file", from->file);
-	json_number(j, "offset", from->offset);
+	JSON_MEMBERS(j, from, file, offset);
 	json_real_if(j, "time", from->time_ns != WHEN_NONE, (double)from->time_ns / 1e9, 6);
 	json_number_if(j, "uptime_ns", stats_uptime(s) < STATS_NONE, stats_uptime(s));
 	json_text(j, "version", s->version);

@@ -15,7 +15,5 @@ struct stats_origin {
 
 /* One object; the sum of the arenas is made if it is missing. */
 void stats_write(struct json *j, const char *key, struct stats *s, const struct stats_origin *from);
-/* The steps of one arena. */
-void stats_write_waterfall(struct json *j, const char *key, const struct waterfall *w);
 /* The fields that have a value. */
 void stats_write_fields(struct json *j, const struct stats_field *fields, const uint64_t *values);

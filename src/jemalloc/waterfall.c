@@ -24,11 +24,6 @@ const struct waterfall_row waterfall_rows[] = {
 	[WATERFALL_SAMPLED] = { "sampled", "blocks of the heap profiler" },
 };
 
-static uint64_t known(uint64_t value)
-{
-	return value < STATS_NONE ? value : 0;
-}
-
 ORDER(by_bytes, struct waterfall_bin, FALLING(bytes) ?: RISING(size))
 
 static void take_bins(struct waterfall *w, const struct stats_arena *a)
@@ -37,9 +32,9 @@ static void take_bins(struct waterfall *w, const struct stats_arena *a)
 	w->attributed = a->bins.count > 0;
 	for (size_t i = 0; i < a->bins.count; i++) {
 		const uint64_t *b = stats_row(&a->bins, i);
-		struct waterfall_bin bin = { .size = known(b[STATS_BIN_SIZE]),
-					     .used = known(b[STATS_BIN_CURREGS]),
-					     .slabs = known(b[STATS_BIN_CURSLABS]) };
+		struct waterfall_bin bin = { .size = stats_known(b[STATS_BIN_SIZE]),
+					     .used = stats_known(b[STATS_BIN_CURREGS]),
+					     .slabs = stats_known(b[STATS_BIN_CURSLABS]) };
 
 		if (b[STATS_BIN_NREGS] >= STATS_NONE || b[STATS_BIN_CURSLABS] >= STATS_NONE)
 			continue;
@@ -79,8 +74,8 @@ static void take_active(struct waterfall *w, const struct stats *s, const struct
 
 	w->large_count = 0;
 	for (size_t i = 0; i < a->large.count; i++)
-		w->large_count += known(stats_row(&a->large, i)[STATS_LARGE_COUNT]);
-	padding = w->large_count * known(s->shape[STATS_SHAPE_PAGE]);
+		w->large_count += stats_known(stats_row(&a->large, i)[STATS_LARGE_COUNT]);
+	padding = w->large_count * stats_known(s->shape[STATS_SHAPE_PAGE]);
 	w->padded = is_padded(s, missing, padding);
 	if (w->padded) {
 		w->step[WATERFALL_PADDING] = (int64_t)padding;
@@ -99,10 +94,10 @@ static void take_active(struct waterfall *w, const struct stats *s, const struct
 
 static void take_resident(struct waterfall *w, const struct stats *s, const struct stats_arena *a)
 {
-	uint64_t page = known(s->shape[STATS_SHAPE_PAGE]);
-	uint64_t dirty = known(a->value[STATS_ARENA_PDIRTY]) * page;
-	uint64_t muzzy = known(a->value[STATS_ARENA_PMUZZY]) * page;
-	uint64_t base = known(a->value[STATS_ARENA_BASE]);
+	uint64_t page = stats_known(s->shape[STATS_SHAPE_PAGE]);
+	uint64_t dirty = stats_known(a->value[STATS_ARENA_PDIRTY]) * page;
+	uint64_t muzzy = stats_known(a->value[STATS_ARENA_PMUZZY]) * page;
+	uint64_t base = stats_known(a->value[STATS_ARENA_BASE]);
 	int64_t left = minus(w->resident, w->active + dirty);
 
 	w->step[WATERFALL_DIRTY] = (int64_t)dirty;
@@ -143,9 +138,10 @@ void waterfall_make(struct waterfall *w, const struct stats *s, const struct sta
 		take_resident(w, s, a);
 	if (w->allocated >= STATS_NONE)
 		return;
-	w->step[WATERFALL_TCACHE] = (int64_t)known(a->value[STATS_ARENA_TCACHE_BYTES]);
-	w->step[WATERFALL_STASHED] = (int64_t)known(a->value[STATS_ARENA_TCACHE_STASHED_BYTES]);
-	w->step[WATERFALL_INTERNAL] = (int64_t)known(a->value[STATS_ARENA_INTERNAL]);
+	w->step[WATERFALL_TCACHE] = (int64_t)stats_known(a->value[STATS_ARENA_TCACHE_BYTES]);
+	w->step[WATERFALL_STASHED] =
+		(int64_t)stats_known(a->value[STATS_ARENA_TCACHE_STASHED_BYTES]);
+	w->step[WATERFALL_INTERNAL] = (int64_t)stats_known(a->value[STATS_ARENA_INTERNAL]);
 	w->step[WATERFALL_SAMPLED] = (int64_t)w->sampled.allocated;
 	for (unsigned i = WATERFALL_TCACHE; i < WATERFALL_STEP_COUNT; i++) {
 		if ((uint64_t)w->step[i] > w->program) /* read later than the sum */

@@ -9,7 +9,9 @@
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@
 
 #include "base/buf_type.h"
 #include "base/read_file.h"
+#include "base/scratch.h"
 #include "base/xalloc.h"
 #include "model/cache_format.h"
 
@@ -85,14 +88,14 @@ static bool key_of(const struct reader *r, struct cache_key *ret_key)
 	return true;
 }
 
-static void name_of(const struct cache_key *key, char *ret_name)
+static void name_of(const struct cache_key *key, const char *kind, char *ret_name)
 {
 	char id[2 * sizeof(key->id) + 1];
 
 	for (unsigned i = 0; i < sizeof(key->id); i++)
 		snprintf(id + (size_t)2 * i, 3, "%02x", key->id[i]);
-	snprintf(ret_name, CACHE_NAME_MAX, "%s-%016" PRIx64 ".columns", id,
-		 (uint64_t)XXH3_64bits(key, sizeof(*key)));
+	snprintf(ret_name, CACHE_NAME_MAX, "%s-%016" PRIx64 "%s", id,
+		 (uint64_t)XXH3_64bits(key, sizeof(*key)), kind);
 }
 
 /* A file that was not known to be on the disk is known to be so now. */
@@ -151,7 +154,10 @@ bool cache_open(struct model *m, const struct cache_options *options)
 
 	if (!options->dir || !key_of(&m->reader, &key) || reader_is_being_written(&m->reader))
 		return false;
-	name_of(&key, name);
+	m->beside = xcalloc(1, sizeof(*m->beside));
+	*m->beside =
+		(struct cache_beside){ key, xstrdup(options->dir), options->limit, options->least };
+	name_of(&key, ".columns", name);
 	dir = cache_dir_open(options->dir, false);
 	if (dir >= 0 && use_file(m, dir, name, &key)) {
 		close(dir);
@@ -218,8 +224,81 @@ static bool is_unchanged(const struct model *m)
 {
 	struct cache_key now;
 
-	return key_of(&m->reader, &now) && memcmp(&now, &m->cache->key, sizeof(now)) == 0 &&
+	return key_of(&m->reader, &now) && memcmp(&now, &m->beside->key, sizeof(now)) == 0 &&
 	       m->reader.size == now.size && !reader_is_being_written(&m->reader);
+}
+
+bool cache_beside_may(const struct model *m)
+{
+	return m->beside && m->allocations.count >= m->beside->least && is_unchanged(m);
+}
+
+/* A sum, and the bytes that it is of. */
+#define BESIDE_HEAD sizeof(uint64_t)
+
+static bool map_beside(int fd, struct scratch *file)
+{
+	struct stat st;
+	uint64_t sum;
+	void *p;
+
+	if (!is_own(fd) || fstat(fd, &st) < 0 || (size_t)st.st_size < BESIDE_HEAD)
+		return false;
+	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		return false;
+	*file = (struct scratch){
+		.data = p, .size = (size_t)st.st_size, .place = SCRATCH_MAPPED, .fd = -1
+	};
+	memcpy(&sum, p, sizeof(sum));
+	return sum == XXH3_64bits((char *)p + BESIDE_HEAD, file->size - BESIDE_HEAD);
+}
+
+const void *cache_beside_map(const struct model *m, const char *kind, struct scratch *file,
+			     size_t *ret_size)
+{
+	char name[CACHE_NAME_MAX];
+	int dir = cache_beside_may(m) ? cache_dir_open(m->beside->path, false) : -1, fd;
+	bool is_mapped = false;
+
+	*file = (struct scratch){ 0 };
+	if (dir < 0)
+		return NULL;
+	name_of(&m->beside->key, kind, name);
+	fd = cache_dir_find(dir, name);
+	if (fd >= 0) {
+		is_mapped = map_beside(fd, file);
+		close(fd);
+	}
+	close(dir);
+	if (!is_mapped) {
+		scratch_release(file);
+		return NULL;
+	}
+	*ret_size = file->size - BESIDE_HEAD;
+	return (char *)file->data + BESIDE_HEAD;
+}
+
+void cache_beside_put(const struct model *m, const char *kind, const void *bytes, size_t size)
+{
+	char name[CACHE_NAME_MAX];
+	int dir = cache_beside_may(m) ? cache_dir_open(m->beside->path, true) : -1;
+	uint64_t sum = XXH3_64bits(bytes, size);
+	const struct iovec parts[] = { { &sum, sizeof(sum) }, { (void *)bytes, size } };
+
+	if (dir < 0)
+		return;
+	name_of(&m->beside->key, kind, name);
+	cache_dir_put(dir, name, parts, 2, m->beside->limit);
+	close(dir);
+}
+
+void cache_beside_release(struct model *m)
+{
+	if (m->beside)
+		free(m->beside->path);
+	free(m->beside);
+	m->beside = NULL;
 }
 
 void cache_store(struct model *m)

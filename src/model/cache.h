@@ -77,6 +77,20 @@ void cache_store(struct model *m);
 /* Ends m->cache; what was not stored is removed. */
 void cache_release(struct model *m);
 
+/* Files beside a cached recording: what is made of it later, and not to be made again.  `kind` is
+ * the end of the file's name, ".verdicts"; the rest is the recording's, its state's and this
+ * build's.  Nothing is kept of recordings that are not cached. */
+struct scratch;
+/* Is anything kept of it? */
+bool cache_beside_may(const struct model *m);
+/* The bytes, mapped as long as `file` is not released; NULL: they are not there, or not as they
+ * were written. */
+const void *cache_beside_map(const struct model *m, const char *kind, struct scratch *file,
+			     size_t *ret_size);
+/* In place of what was there. */
+void cache_beside_put(const struct model *m, const char *kind, const void *bytes, size_t size);
+void cache_beside_release(struct model *m);
+
 /* Maps a cache's file, whose descriptor it takes; false if it is not to be used, and the model is
  * empty.  A key that is NULL is not compared.  For cache_open() and tests. */
 bool cache_map(struct model *m, int fd, const struct cache_key *key);

@@ -40,6 +40,13 @@ struct cache_slack {
 
 #define CACHE_TABLES_MAX ((uint64_t)1 << 30)
 
+/* Where files beside a model's are, as long as it lives. */
+struct cache_beside {
+	struct cache_key key;
+	char *path; /* of the folder */
+	uint64_t limit, least;
+};
+
 /* A model that is being loaded and will be stored. */
 struct cache {
 	struct cache_key key;

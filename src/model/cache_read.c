@@ -322,15 +322,15 @@ static void check_rows(void *context, unsigned worker, uint64_t first, uint64_t 
 	bool wrong = false;
 
 	for (uint64_t i = first; i < first + count; i++) {
-		uint64_t tags = c->tags[i];
+		uint64_t tags = columns_tags(c, i);
 
-		wrong |= i && c->allocated_at[i] < c->allocated_at[i - 1];
-		wrong |= c->freed_at[i] < c->allocated_at[i];
-		wrong |= c->previous[i] != NO_ALLOCATION && c->previous[i] >= i;
-		wrong |= c->chain[i] != NO_CHAIN &&
-			 (c->chain[i] >= m->chain_count ||
-			  c->position[i] >= m->chains[c->chain[i]].length);
-		wrong |= summary_row_of(m->summary, c->stack[i]) == NO_SUMMARY;
+		wrong |= i && columns_allocated_at(c, i) < columns_allocated_at(c, i - 1);
+		wrong |= columns_freed_at(c, i) < columns_allocated_at(c, i);
+		wrong |= columns_previous(c, i) != NO_ALLOCATION && columns_previous(c, i) >= i;
+		wrong |= columns_chain(c, i) != NO_CHAIN &&
+			 (columns_chain(c, i) >= m->chain_count ||
+			  columns_position(c, i) >= m->chains[columns_chain(c, i)].length);
+		wrong |= summary_row_of(m->summary, columns_stack(c, i)) == NO_SUMMARY;
 		wrong |= tags_thread(tags) >= threads || tags_free_thread(tags) >= threads;
 	}
 	if (wrong)

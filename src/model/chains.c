@@ -21,9 +21,9 @@ static void fill_chains(void *context, unsigned worker, uint64_t first, uint64_t
 	uint32_t linked = 0;
 
 	for (uint64_t i = first; i < first + count; i++) {
-		c->chain[i] = NO_CHAIN;
-		c->position[i] = 0;
-		linked += c->previous[i] != NO_ALLOCATION;
+		c->plain.chain[i] = NO_CHAIN;
+		c->plain.position[i] = 0;
+		linked += columns_previous(c, i) != NO_ALLOCATION;
 	}
 	f->linked += linked;
 }
@@ -45,22 +45,22 @@ static void make_room(struct model *m, uint32_t count)
 static uint32_t start_chain(struct model *m, uint32_t first)
 {
 	m->chains[m->chain_count] = (struct chain){ .first = first, .last = first, .length = 1 };
-	m->allocations.chain[first] = m->chain_count;
+	m->allocations.plain.chain[first] = m->chain_count;
 	return m->chain_count++;
 }
 
 static void append(struct model *m, uint32_t row)
 {
 	struct columns *c = &m->allocations;
-	uint32_t before = c->previous[row], id = c->chain[before];
+	uint32_t before = columns_previous(c, row), id = columns_chain(c, before);
 
 	if (id == NO_CHAIN)
 		id = start_chain(m, before);
 	/* Only one row can follow another; were there a second, it would not belong here. */
 	if (m->chains[id].last != before)
 		return;
-	c->chain[row] = id;
-	c->position[row] = m->chains[id].length++;
+	c->plain.chain[row] = id;
+	c->plain.position[row] = m->chains[id].length++;
 	m->chains[id].last = row;
 }
 
@@ -72,7 +72,7 @@ void chains_build(struct model *m)
 	parallel_for(c->count, BLOCK, fill_chains, &f);
 	make_room(m, f.linked);
 	for (uint32_t i = 0; i < c->count; i++)
-		if (c->previous[i] != NO_ALLOCATION)
+		if (columns_previous(c, i) != NO_ALLOCATION)
 			append(m, i);
 }
 

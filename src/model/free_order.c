@@ -7,15 +7,17 @@
  * words exist only while their part is sorted. */
 #include "model/free_order.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/hold_lock.h"
 #include "base/order.h"
 #include "base/parallel.h"
 #include "base/xalloc.h"
+#include "model/cache.h"
 #include "model/model.h"
 
+#define KIND ".frees"
 #define PARTS 4096u
 #define BLOCKS_MAX 64u /* pieces of the columns, each with its own counts */
 #define DIGIT_BITS 11
@@ -50,8 +52,8 @@ static void count_block(void *context, unsigned worker, uint64_t first, uint64_t
 	uint32_t *counts = s->counts[first / s->block];
 
 	for (uint64_t i = first; i < first + count; i++)
-		if (s->c->freed_at[i] != NEVER)
-			counts[part_of(s, s->c->freed_at[i])]++;
+		if (columns_freed_at(s->c, i) != NEVER)
+			counts[part_of(s, columns_freed_at(s->c, i))]++;
 }
 
 static void spread_block(void *context, unsigned worker, uint64_t first, uint64_t count)
@@ -60,7 +62,7 @@ static void spread_block(void *context, unsigned worker, uint64_t first, uint64_
 	uint32_t *next = s->counts[first / s->block];
 
 	for (uint64_t i = first; i < first + count; i++) {
-		uint64_t at = s->c->freed_at[i];
+		uint64_t at = columns_freed_at(s->c, i);
 
 		if (at != NEVER)
 			s->rows[next[part_of(s, at)]++] = (uint32_t)i;
@@ -119,7 +121,8 @@ static uint64_t *sort_many(uint64_t *from, uint64_t *to, uint32_t n, unsigned bi
 	return from;
 }
 
-ORDER_WITH(by_freed_at, uint32_t, uint64_t, COMPARE(context[*x], context[*y]))
+ORDER_WITH(by_freed_at, uint32_t, struct columns,
+	   COMPARE(columns_freed_at(context, *x), columns_freed_at(context, *y)))
 
 /* Rows whose keys are the same for lack of bits. */
 static void sort_exactly(const struct columns *c, const uint64_t *a, uint32_t *rows, uint32_t n)
@@ -128,7 +131,7 @@ static void sort_exactly(const struct columns *c, const uint64_t *a, uint32_t *r
 		for (k = i + 1; k < n && a[k] >> KEY_BITS == a[i] >> KEY_BITS;)
 			k++;
 		if (k > i + 1)
-			SORT_WITH(&rows[i], k - i, by_freed_at, c->freed_at);
+			SORT_WITH(&rows[i], k - i, by_freed_at, c);
 	}
 }
 
@@ -143,7 +146,7 @@ static void sort_parts(void *context, unsigned worker, uint64_t first, uint64_t 
 		uint64_t *a = scratch_resize(&words, 2 * (size_t)n * sizeof(*a));
 
 		for (uint32_t i = 0; i < n; i++)
-			a[i] = key_of(s, s->c->freed_at[rows[i]]) << 32 | rows[i];
+			a[i] = key_of(s, columns_freed_at(s->c, rows[i])) << 32 | rows[i];
 		if (n > FEW)
 			a = sort_many(a, a + n, n, s->shift - s->drop);
 		else
@@ -162,7 +165,7 @@ static bool find_range(const struct columns *c, uint64_t *ret_first, uint64_t *r
 	uint64_t first = NEVER, last = 0;
 
 	for (uint32_t i = 0; i < c->count; i++) {
-		uint64_t at = c->freed_at[i];
+		uint64_t at = columns_freed_at(c, i);
 
 		first = at < first ? at : first;
 		last = at != NEVER && at > last ? at : last;
@@ -203,6 +206,29 @@ struct free_order *free_order_free(struct free_order *e)
 	return NULL;
 }
 
+/* Indices are checked where that does not take as long as sorting would. */
+static bool is_order(const struct columns *c, const uint32_t *rows, uint32_t count)
+{
+	for (uint32_t i = 0; c->count <= CACHE_CHECK_ROWS && i < count; i++)
+		if (rows[i] >= c->count || columns_freed_at(c, rows[i]) == NEVER ||
+		    (i && columns_freed_at(c, rows[i]) < columns_freed_at(c, rows[i - 1])))
+			return false;
+	return count <= c->count;
+}
+
+/* As it was found when somebody asked before; NULL: nobody did. */
+static struct free_order *free_order_found_before(const struct model *m)
+{
+	struct free_order *e = xcalloc(1, sizeof(*e));
+	size_t size = 0;
+
+	e->rows = (uint32_t *)cache_beside_map(m, KIND, &e->scratch, &size);
+	e->count = (uint32_t)(size / sizeof(*e->rows));
+	if (e->rows && size % sizeof(*e->rows) == 0 && is_order(&m->allocations, e->rows, e->count))
+		return e;
+	return free_order_free(e);
+}
+
 const struct free_order *model_free_order(const struct model *m)
 {
 	struct model *mutable = (struct model *)m; /* a cache: what it says does not change */
@@ -210,22 +236,25 @@ const struct free_order *model_free_order(const struct model *m)
 
 	if (e)
 		return e;
-	pthread_mutex_lock(&mutable->building_free_order);
+	hold_lock(&mutable->building_free_order);
 	e = atomic_load_explicit(&mutable->free_order, memory_order_acquire);
 	if (!e) {
-		e = free_order_new(&m->allocations);
+		e = free_order_found_before(m);
+		if (!e) {
+			e = free_order_new(&m->allocations);
+			cache_beside_put(m, KIND, e->rows, e->count * sizeof(*e->rows));
+		}
 		atomic_store_explicit(&mutable->free_order, e, memory_order_release);
 	}
-	pthread_mutex_unlock(&mutable->building_free_order);
 	return e;
 }
 
 uint32_t columns_from(const struct columns *c, uint64_t stamp)
 {
-	return FIRST_WHERE(i, c->count, c->allocated_at[i] >= stamp);
+	return FIRST_WHERE(i, c->count, columns_allocated_at(c, i) >= stamp);
 }
 
 uint32_t free_order_from(const struct free_order *e, const struct columns *c, uint64_t stamp)
 {
-	return FIRST_WHERE(i, e->count, c->freed_at[e->rows[i]] >= stamp);
+	return FIRST_WHERE(i, e->count, columns_freed_at(c, e->rows[i]) >= stamp);
 }

@@ -5,7 +5,6 @@
  * this thread takes them in the order of the file, fills tables, and merges and pairs the events.
  * The jobs between them are a ring, so memory is bounded however large the file is. */
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
@@ -389,6 +388,7 @@ struct model *model_free(struct model *m)
 		return NULL;
 	release_loader(m);
 	cache_release(m);
+	cache_beside_release(m);
 	model_empty(m);
 	reader_release(&m->reader);
 	free(m);

@@ -5,10 +5,10 @@
  * is what readers look at first. */
 #include "model/locations.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "base/buf_text.h"
+#include "base/hold_lock.h"
 #include "base/map.h"
 #include "base/now.h"
 #include "base/parallel.h"
@@ -167,10 +167,26 @@ static void resolve(struct locations *p, struct location *location)
 	symbols_resolve(p->symbols, location->module ? location->module : SIZE_MAX,
 			location->address, &symbol);
 	__atomic_add_fetch(&p->spent_ns, now_ns() - started, __ATOMIC_RELAXED);
-	pthread_mutex_lock(&p->lock);
+	hold_lock(&p->lock);
 	if (!location->frame_count)
 		add_symbol(p, location, &symbol);
-	pthread_mutex_unlock(&p->lock);
+}
+
+void locations_add_lines(struct locations *p, struct location *location,
+			 const struct symbols_line *lines, uint32_t count, const char *const *texts)
+{
+	struct location_frame frames[SYMBOLS_FRAMES_MAX];
+
+	for (uint32_t i = 0; i < count; i++)
+		frames[i] = (struct location_frame){
+			.function = strings_add(&p->strings, texts[lines[i].function]),
+			.raw_function = strings_add(&p->strings, texts[lines[i].raw_function]),
+			.file = strings_add(&p->strings, texts[lines[i].file]),
+			.line = lines[i].line,
+			.column = lines[i].column,
+			.inlined = lines[i].inlined,
+		};
+	locations_add_frames(p, location, frames, count);
 }
 
 /* What the recording brings with it is not looked for anywhere else. */
@@ -178,28 +194,15 @@ static void take_known(struct locations *p)
 {
 	const struct known *k = &p->model->tables.known;
 	auto_free struct known_location *sorted = known_sorted(k);
-	struct location_frame frames[SYMBOLS_FRAMES_MAX];
 
 	for (uint32_t i = 0; i < p->count && k->location_count; i++) {
 		struct location *location = &p->rows[i];
 		const struct known_location *found =
 			known_find(sorted, k->location_count, location->module, location->address);
 
-		if (!found || location->frame_count)
-			continue;
-		for (uint32_t n = 0; n < found->count; n++) {
-			const struct symbols_line *l = &k->lines[found->first + n];
-
-			frames[n] = (struct location_frame){
-				.function = strings_add(&p->strings, k->texts[l->function]),
-				.raw_function = strings_add(&p->strings, k->texts[l->raw_function]),
-				.file = strings_add(&p->strings, k->texts[l->file]),
-				.line = l->line,
-				.column = l->column,
-				.inlined = l->inlined,
-			};
-		}
-		locations_add_frames(p, location, frames, found->count);
+		if (found && !location->frame_count)
+			locations_add_lines(p, location, &k->lines[found->first], found->count,
+					    (const char *const *)k->texts);
 	}
 }
 _Static_assert(SYMBOLS_FRAMES_MAX <= FRAMES_MAX, "a block has room for them");
@@ -283,14 +286,10 @@ struct locations_derived *locations_derived(struct locations *p,
 					    struct locations_derived *(*make)(const struct model *m,
 									      struct locations *p))
 {
-	struct locations_derived *d;
-
-	pthread_mutex_lock(&p->deriving);
+	hold_lock(&p->deriving);
 	if (!p->derived)
 		p->derived = make(p->model, p);
-	d = p->derived;
-	pthread_mutex_unlock(&p->deriving);
-	return d;
+	return p->derived;
 }
 
 const struct location *locations_at(struct locations *p, uint32_t location)
@@ -383,9 +382,9 @@ static bool has_no_name(struct locations *p, uint32_t location)
 struct location_function *locations_functions(struct locations *p)
 {
 	struct location_function *functions = xcalloc((size_t)p->count + 1, sizeof(*functions));
-	struct starts *starts = xcalloc(p->module_count + 1, sizeof(*starts));
+	auto_free struct starts *starts = xcalloc(p->module_count + 1, sizeof(*starts));
 	auto_free bool *looked_for = xcalloc(p->module_count + 1, sizeof(*looked_for));
-	struct map *seen = xcalloc(p->module_count + 1, sizeof(*seen));
+	auto_free struct map *seen = xcalloc(p->module_count + 1, sizeof(*seen));
 
 	for (uint32_t i = 0; i < p->count; i++) {
 		uint32_t module = p->rows[i].module;
@@ -411,8 +410,6 @@ struct location_function *locations_functions(struct locations *p)
 		starts_release(&starts[i]);
 		map_release(&seen[i]);
 	}
-	free(starts);
-	free(seen);
 	return functions;
 }
 

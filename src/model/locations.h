@@ -18,7 +18,7 @@ struct buf;
 struct location_frame {
 	uint32_t function, raw_function, file; /* string ids; 0: not known */
 	uint32_t line, column;		       /* 0: not known */
-	bool inlined;			       /* into the next one */
+	uint32_t inlined; /* into the next one; as wide as these, so that no byte is by chance */
 };
 
 struct location {

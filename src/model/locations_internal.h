@@ -51,3 +51,7 @@ void locations_cache_store(struct locations *p);
 /* Takes the frames of a location, which is not resolved yet; with the lock held. */
 void locations_add_frames(struct locations *p, struct location *location,
 			  const struct location_frame *frames, uint32_t count);
+/* The same of names that are in a file: their texts by the numbers that lines have. */
+void locations_add_lines(struct locations *p, struct location *location,
+			 const struct symbols_line *lines, uint32_t count,
+			 const char *const *texts);

@@ -48,7 +48,7 @@ struct map_state {
 
 struct builder {
 	struct map_history *maps;
-	size_t row_room, region_room, source_room, usage_room;
+	size_t row_room, region_room, source_room, usage_room, growth_room;
 	struct map_state *states; /* by map */
 	struct region_state *region_states;
 	struct ranges live; /* of regions */
@@ -312,6 +312,14 @@ static void take_map(struct builder *b, uint32_t call)
 	add_region(b, r, false, true);
 }
 
+/* The heap has grown.  Maps of it come from samples, and are told who began them. */
+static void note_growth(struct builder *b, uint32_t call)
+{
+	struct map_history *m = b->maps;
+
+	*xpush(m->growths, m->growth_count, b->growth_room) = call;
+}
+
 static void take_call(struct builder *b, uint32_t call)
 {
 	const struct map_call *c = &b->maps->calls.rows[call];
@@ -319,7 +327,12 @@ static void take_call(struct builder *b, uint32_t call)
 
 	if (!c->length || c->address >= REGION_ADDRESS_MAX || c->length > REGION_ADDRESS_MAX)
 		return;
-	if (!c->unmaps) {
+	if (c->kind == MAP_CALL_CHANGES) {
+		if (c->call == CALL_brk && !(c->flags & CHANGE_SHRINKS))
+			note_growth(b, call);
+		return;
+	}
+	if (map_call_maps(c)) {
 		take_map(b, call);
 	} else {
 		if (c->call == CALL_mremap && ranges_from(&b->live, c->address, &r) &&
@@ -333,7 +346,8 @@ static void take_call(struct builder *b, uint32_t call)
 
 static void describe(struct map_region *r, const struct piece *p)
 {
-	r->flags = p->found.flags | (r->flags & (MAP_IS_ANONYMOUS | MAP_BY_ALLOCATOR));
+	r->flags =
+		p->found.flags | (r->flags & (MAP_IS_ANONYMOUS | MAP_BY_ALLOCATOR | MAP_BY_LIBC));
 	r->name = p->found.name;
 	r->inode = p->found.inode;
 	r->major = p->found.major;
@@ -549,7 +563,7 @@ static void miss_unconfirmed(struct builder *b, const struct map_sample *sample)
 
 static void take_sample(struct builder *b, const struct map_sample *sample)
 {
-	struct gone *gone;
+	auto_free struct gone *gone = NULL;
 	size_t gone_count = read_sample(b, sample, &gone);
 
 	for (size_t i = 0; i < sample->count; i++) {
@@ -566,14 +580,13 @@ static void take_sample(struct builder *b, const struct map_sample *sample)
 	miss_unconfirmed(b, sample);
 	b->last_sample = sample->ended;
 	settle(b, sample->ended);
-	free(gone);
 }
 
 /* Where each map's regions and usages begin, and room for them in that order. */
 static void gather(struct builder *b)
 {
 	struct map_history *m = b->maps;
-	uint32_t *place = xcalloc((size_t)m->count + 1, sizeof(*place));
+	auto_free uint32_t *place = xcalloc((size_t)m->count + 1, sizeof(*place));
 	uint32_t remaining = 0, regions = 0, usages = 0;
 	struct map_region *sorted =
 		xreallocarray(NULL, (size_t)m->region_count + 1, sizeof(*sorted));
@@ -620,11 +633,26 @@ static void gather(struct builder *b)
 	}
 	free(m->regions);
 	free(m->usages);
-	free(place);
 	m->regions = sorted;
 	m->usages = ordered;
 	m->region_count = regions;
 	m->usage_count = usages;
+}
+
+/* A map may at last be of regions that may be read and others that may not: an arena of glibc's is.
+ */
+static void join_permissions(struct map_history *m)
+{
+	for (uint32_t i = 0; i < m->count; i++) {
+		struct map_row *row = &m->rows[i];
+
+		for (uint32_t k = 0; k < row->region_count; k++) {
+			const struct map_region *r = &m->regions[row->first_region + k];
+
+			if (r->ended == row->ended)
+				row->flags |= r->flags & PERMISSIONS;
+		}
+	}
 }
 
 struct map_history *map_history_new(const struct map_calls *calls, const struct regions *seen)
@@ -647,6 +675,7 @@ struct map_history *map_history_new(const struct map_calls *calls, const struct 
 	while (sample < seen->sample_count)
 		take_sample(&b, &seen->samples[sample++]);
 	gather(&b);
+	join_permissions(m);
 	free(b.states);
 	free(b.region_states);
 	ranges_release(&b.live);
@@ -668,6 +697,7 @@ struct map_history *map_history_free(struct map_history *m)
 	free(m->sources);
 	free(m->usages);
 	free(m->usage_order);
+	free(m->growths);
 	map_calls_release(&m->calls);
 	free(m);
 	return NULL;
@@ -700,7 +730,40 @@ static const char *name_of(const struct map_history *m, uint32_t map, uint32_t n
 		return "[anon:memoir]";
 	if (m->rows[map].call == NO_CALL || !(flags & MAP_IS_ANONYMOUS))
 		return text;
+	if (flags & MAP_BY_LIBC)
+		return "[anon:glibc]";
 	return flags & MAP_BY_ALLOCATOR && m->jemalloc ? "[anon:jemalloc]" : "[anon:mmap]";
+}
+
+uint32_t map_history_growth(const struct map_history *m, const struct map_row *row, uint32_t from)
+{
+	if (!strcmp(regions_name(m->seen, row->name), "[heap]"))
+		for (; from < m->growth_count; from++) {
+			const struct map_call *c = &m->calls.rows[m->growths[from]];
+
+			/* Its first page may be shared with what was there before, and no sample
+			 * need have seen the last growth of a heap that is still there. */
+			if (c->address + c->length > row->address &&
+			    (row->ended == NEVER || c->address < row->address + row->size))
+				return from;
+		}
+	return NO_CALL;
+}
+
+uint32_t map_history_maker(const struct map_history *m, const struct map_row *row)
+{
+	uint32_t growth = row->call == NO_CALL ? map_history_growth(m, row, 0) : NO_CALL;
+
+	return growth == NO_CALL ? row->call : m->growths[growth];
+}
+
+const struct map_usage *map_history_usage(const struct map_history *m, const struct map_row *row,
+					  uint64_t at)
+{
+	const struct map_usage *usages = m->usages + row->first_usage;
+	size_t next = FIRST_WHERE(i, row->usage_count, usages[i].at > at);
+
+	return next ? &usages[next - 1] : NULL;
 }
 
 const char *map_history_name(const struct map_history *m, const struct map_row *row)

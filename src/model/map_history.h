@@ -6,7 +6,7 @@
  * Made of two things when it is first asked for.  The calls that the recorder saw (mmap, munmap,
  * mremap) say exactly which map begins and ends where, when and by whom.  The samples that the
  * collector took from outside say what was resident, and show maps that nobody was seen to make:
- * the heap, stacks, files, what libc maps for itself.  Those begin and end at a sample.
+ * the heap, the first stack, what the loader maps.  Those begin and end at a sample.
  *
  * A map consists of regions.  A call that unmaps, or maps over, part of a region ends the region;
  * what is left of it goes on as new ones.  What a sample shows to have other permissions does the
@@ -50,7 +50,7 @@ struct map_row {
 	uint64_t begun, ended;	/* NEVER: not ended */
 	uint32_t call;		/* that made it, or NO_CALL */
 	uint32_t end_call;	/* that ended the last of it, or NO_CALL */
-	uint8_t flags;		/* of its last region */
+	uint8_t flags;		/* of its last region; permissions of all that it had at last */
 	uint32_t name;		/* the same */
 	uint64_t peak_rss;
 	uint32_t first_region, region_count; /* in order of time */
@@ -67,6 +67,8 @@ struct map_history {
 	struct map_usage *usages; /* by map */
 	uint32_t usage_count;
 	uint32_t *usage_order; /* the same in order of time */
+	uint32_t *growths;     /* calls of brk that made the heap larger, in order of time */
+	uint32_t growth_count;
 	struct map_calls calls;
 	const struct regions *seen; /* the model's */
 	bool jemalloc;		    /* the allocator in use is jemalloc */
@@ -76,6 +78,15 @@ struct model;
 const struct map_history *model_maps(const struct model *m);
 struct map_history *map_history_new(const struct map_calls *calls, const struct regions *seen);
 struct map_history *map_history_free(struct map_history *m);
-/* "[anon:mmap]", "[heap]", "/usr/lib/libc.so": what to call a map, or one of its regions. */
+/* The call that made a map; of the heap, that made it larger first, or NO_CALL. */
+uint32_t map_history_maker(const struct map_history *m, const struct map_row *row);
+/* What a map had at a moment: its last usage until then, or NULL. */
+const struct map_usage *map_history_usage(const struct map_history *m, const struct map_row *row,
+					  uint64_t at);
+/* From `from` on, the first of `growths` that made this map larger, or NO_CALL: it is no heap, or
+ * there are no more. */
+uint32_t map_history_growth(const struct map_history *m, const struct map_row *row, uint32_t from);
+/* "[anon:mmap]", "[anon:glibc]" (libc made it for itself), "[heap]", "/usr/lib/libc.so": what to
+ * call a map, or one of its regions. */
 const char *map_history_name(const struct map_history *m, const struct map_row *row);
 const char *map_history_region_name(const struct map_history *m, const struct map_region *region);

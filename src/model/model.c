@@ -155,7 +155,7 @@ static const struct embedded_file *find_file(const struct model *m, const uint8_
 int model_file_content(const struct model *m, const struct embedded_file *f, struct buf *out,
 		       struct err *err)
 {
-	struct chunk c = { 0 };
+	auto_release(chunk_release) struct chunk c = { 0 };
 	int error = 0;
 
 	buf_clear(out);
@@ -177,7 +177,6 @@ int model_file_content(const struct model *m, const struct embedded_file *f, str
 		memcpy(out->data + p->offset, c.payload + c.payload_size - p->size, p->size);
 	}
 	out->size = error ? 0 : f->total_size;
-	chunk_release(&c);
 	return error;
 }
 

@@ -56,6 +56,7 @@ struct model {
 	uint64_t chunk_count, event_chunk_count;
 	struct loader *loader; /* between model_open() and model_finish(), if it is to be loaded */
 	struct cache *cache;   /* the same, if it is to be cached: cache.h */
+	struct cache_beside *beside;		 /* NULL: nothing is kept of it */
 	struct derived *derived;		 /* stats.h; NULL: to be computed when asked for */
 	_Atomic(struct free_order *) free_order; /* see model_free_order() */
 	_Atomic(struct summary *) summary;	 /* see model_summary() */

@@ -6,6 +6,7 @@
 
 #include "base/xalloc.h"
 #include "recording/payload.h"
+#include "wire/pages.h"
 
 static bool get_found(struct regions *r, struct payload_reader *c, struct region_found *f)
 {
@@ -98,6 +99,58 @@ bool regions_add(struct regions *r, const uint8_t *bytes, size_t size)
 	return true;
 }
 
+/* Pages and runs of one stretch, and that the runs are as many pages. */
+static bool get_runs(struct regions *r, struct payload_reader *c, struct region_pages *to)
+{
+	uint64_t pages, runs, run, sum = 0;
+	const uint8_t *first;
+
+	if (!payload_get(c, &to->first) || !payload_get(c, &pages) || !payload_get(c, &runs) ||
+	    to->first > REGION_ADDRESS_MAX || pages > PAGES_STRETCH || runs > PAGES_STRETCH + 2)
+		return false;
+	for (first = c->p; runs; runs--) {
+		if (!payload_get(c, &run) || run > pages)
+			return false;
+		sum += run;
+	}
+	if (sum != pages)
+		return false;
+	to->size = (uint64_t)(c->p - first);
+	to->runs = r->page_bytes_count;
+	while (r->page_bytes_room - r->page_bytes_count < to->size) {
+		r->page_bytes_room = r->page_bytes_room ? r->page_bytes_room * 2 : 4096;
+		r->page_bytes = xreallocarray(r->page_bytes, r->page_bytes_room, 1);
+	}
+	memcpy(r->page_bytes + to->runs, first, to->size);
+	r->page_bytes_count += to->size;
+	return true;
+}
+
+bool regions_add_pages(struct regions *r, const uint8_t *bytes, size_t size)
+{
+	struct payload_reader c = { bytes, bytes + size };
+	uint64_t at, page, kind;
+
+	if (!payload_get(&c, &at) || !payload_get(&c, &page) || page < 4096 || page > 1u << 20 ||
+	    page & (page - 1))
+		return false;
+	while (c.p < c.end) {
+		struct region_pages p = { .at = at, .page = (uint32_t)page };
+
+		if (!payload_get(&c, &kind) || !payload_get(&c, &p.number))
+			return false;
+		if (kind == PAGES_HUGE) {
+			p.first = UINT64_MAX;
+			if (!payload_get(&c, &p.size) || p.size > REGION_USAGE_MAX)
+				return false;
+		} else if (kind != PAGES_RESIDENT || !get_runs(r, &c, &p)) {
+			return false;
+		}
+		*xpush(r->pages, r->pages_count, r->pages_room) = p;
+	}
+	return true;
+}
+
 const char *regions_name(const struct regions *r, uint32_t name)
 {
 	return r->named ? strings_at(&r->names, name) : "";
@@ -107,6 +160,8 @@ void regions_release(struct regions *r)
 {
 	free(r->samples);
 	free(r->records);
+	free(r->pages);
+	free(r->page_bytes);
 	if (r->named)
 		strings_release(&r->names);
 	memset(r, 0, sizeof(*r));

@@ -30,7 +30,20 @@ struct map_sample {
 	size_t first, count;   /* records */
 };
 
+/* What was seen of single pages (wire/pages.h), in order of time. */
+struct region_pages {
+	uint64_t at, number; /* stamp; the region's */
+	uint64_t first;	     /* page in the region; UINT64_MAX: `size` is KiB in huge pages */
+	uint64_t size;	     /* bytes of `runs`, which are varints */
+	size_t runs;	     /* in page_bytes */
+	uint32_t page;	     /* its size */
+};
+
 struct regions {
+	struct region_pages *pages;
+	size_t pages_count, pages_room;
+	uint8_t *page_bytes;
+	size_t page_bytes_count, page_bytes_room;
 	struct map_sample *samples;
 	size_t sample_count, sample_room;
 	struct map_sample_record *records;
@@ -41,5 +54,6 @@ struct regions {
 
 /* Takes a chunk's payload; false if it is malformed. */
 bool regions_add(struct regions *r, const uint8_t *bytes, size_t size);
+bool regions_add_pages(struct regions *r, const uint8_t *bytes, size_t size);
 const char *regions_name(const struct regions *r, uint32_t name);
 void regions_release(struct regions *r);

@@ -14,12 +14,9 @@ bool removed_add(struct removed *r, const uint8_t **p, const uint8_t *end)
 
 	if (!statistics_get(p, end, &row))
 		return false;
-	if (map_get(&r->by_stack, row.stack, &at)) {
-		r->rows[at] = row;
-		return true;
-	}
-	map_set(&r->by_stack, row.stack, r->count);
-	*xpush(r->rows, r->count, r->room) = row;
+	if (map_number(&r->by_stack, row.stack, &at))
+		xpush(r->rows, r->count, r->room);
+	r->rows[at] = row;
 	return true;
 }
 

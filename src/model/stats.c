@@ -11,13 +11,19 @@
 
 #define SCAN_BLOCK (1u << 16)
 
-/* Marks every stack of a column; bytes rather than bits, since this is the only pass over them. */
-static void mark_stacks(uint8_t *used, const struct nodes *nodes, const uint32_t *column,
-			uint32_t count)
+/* Marks every stack of both columns; bytes rather than bits, since this is the only pass over them.
+ */
+static void mark_stacks(uint8_t *used, uint8_t *used_too, const struct nodes *nodes,
+			const struct columns *c)
 {
-	for (uint32_t i = 0; i < count; i++)
-		if (column[i] < nodes->count)
-			used[column[i]] = 1;
+	for (uint32_t i = 0; i < c->count; i++) {
+		uint32_t stack = columns_stack(c, i), free_stack = columns_free_stack(c, i);
+
+		if (stack < nodes->count)
+			used[stack] = 1;
+		if (free_stack < nodes->count)
+			used_too[free_stack] = 1;
+	}
 }
 
 static uint32_t count_marks(const uint8_t *used, const struct nodes *nodes)
@@ -32,7 +38,8 @@ static uint32_t count_marks(const uint8_t *used, const struct nodes *nodes)
 /* parent < id, so one pass upwards knows every node's depth. */
 static uint32_t deepest(const struct nodes *nodes, const uint8_t *used, const uint8_t *used_too)
 {
-	uint32_t *depth = xcalloc(nodes->count, sizeof(*depth)), most = 0;
+	auto_free uint32_t *depth = xcalloc(nodes->count, sizeof(*depth));
+	uint32_t most = 0;
 
 	for (uint32_t i = 1; i < nodes->count; i++) {
 		if (!nodes->frame[i])
@@ -41,7 +48,6 @@ static uint32_t deepest(const struct nodes *nodes, const uint8_t *used, const ui
 		if ((used[i] || used_too[i]) && depth[i] > most)
 			most = depth[i];
 	}
-	free(depth);
 	return most;
 }
 
@@ -83,10 +89,9 @@ void stats_count_stacks(const struct model *m, struct stack_counts *ret_counts)
 		free(used_too);
 		return;
 	}
-	mark_stacks(used, nodes, c->stack, c->count);
-	mark_stacks(used_too, nodes, c->free_stack, c->count);
+	mark_stacks(used, used_too, nodes, c);
 	for (uint32_t i = 0; i < c->count; i++)
-		without += !node_is_known(nodes, c->stack[i]);
+		without += !node_is_known(nodes, columns_stack(c, i));
 	without += mark_removed(used, m);
 	*ret_counts = (struct stack_counts){
 		.stacks = count_marks(used, nodes),
@@ -103,7 +108,7 @@ void stats_count_stacks(const struct model *m, struct stack_counts *ret_counts)
 
 static void add_row(struct stack_sum *s, const struct columns *c, uint32_t row, uint64_t peak_at)
 {
-	uint64_t size = columns_size(c, row), freed_at = c->freed_at[row];
+	uint64_t size = columns_size(c, row), freed_at = columns_freed_at(c, row);
 
 	s->count++;
 	s->bytes += size;
@@ -111,11 +116,11 @@ static void add_row(struct stack_sum *s, const struct columns *c, uint32_t row, 
 		s->leaked_count++;
 		s->leaked_bytes += size;
 	}
-	if (c->allocated_at[row] <= peak_at && freed_at > peak_at) {
+	if (columns_allocated_at(c, row) <= peak_at && freed_at > peak_at) {
 		s->peak_count++;
 		s->peak_bytes += size;
 	}
-	if (tags_flags(c->tags[row]) & TAG_TEMPORARY) {
+	if (tags_flags(columns_tags(c, row)) & TAG_TEMPORARY) {
 		s->temporary++;
 		s->temporary_bytes += size;
 	}
@@ -135,10 +140,9 @@ static struct stack_sum *sum_of(struct summing *s, uint32_t stack, uint32_t call
 	if (!node_is_known(s->nodes, stack))
 		stack = STACK_NONE;
 	if (!s->place[stack]) {
-		sums->rows = xgrow(sums->rows, sums->count, &s->room, sizeof(*sums->rows));
-		sums->rows[sums->count] =
+		*xpush(sums->rows, sums->count, s->room) =
 			(struct stack_sum){ .stack = stack, .call = call, .first_at = at };
-		s->place[stack] = ++sums->count;
+		s->place[stack] = sums->count;
 	}
 	return &sums->rows[s->place[stack] - 1];
 }
@@ -201,9 +205,12 @@ static void scan_rows(void *context, unsigned worker, uint64_t first, uint64_t c
 	for (uint32_t i = (uint32_t)first; i < first + count; i++) {
 		if (k->bits && !(k->bits[i / 64] >> (i % 64) & 1))
 			continue;
-		add_row(sum_of(s, c->stack[i], tags_call(c->tags[i]), c->allocated_at[i]), c, i,
-			k->whole_peak && removed_find(r, c->stack[i]) ? NEVER
-								      : k->m->totals.peak_at);
+		add_row(sum_of(s, columns_stack(c, i), tags_call(columns_tags(c, i)),
+			       columns_allocated_at(c, i)),
+			c, i,
+			k->whole_peak && removed_find(r, columns_stack(c, i))
+				? NEVER
+				: k->m->totals.peak_at);
 	}
 }
 

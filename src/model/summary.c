@@ -2,10 +2,10 @@
 /* Sums by stack.  See summary.h. */
 #include "model/summary.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/hold_lock.h"
 #include "base/order.h"
 #include "base/parallel.h"
 #include "base/xalloc.h"
@@ -42,11 +42,11 @@ static uint32_t known(const struct nodes *nodes, uint32_t stack)
 static void find_block(void *context, unsigned worker, uint64_t first, uint64_t count)
 {
 	struct finding *f = context;
-	const uint32_t *stack = f->m->allocations.stack + first;
+	const struct columns *c = &f->m->allocations;
 	const struct nodes *nodes = &f->m->tables.nodes;
 
-	for (uint64_t i = 0; i < count; i++) {
-		_Atomic uint8_t *mark = &f->used[known(nodes, stack[i])];
+	for (uint64_t i = first; i < first + count; i++) {
+		_Atomic uint8_t *mark = &f->used[known(nodes, columns_stack(c, (uint32_t)i))];
 
 		if (!atomic_load_explicit(mark, memory_order_relaxed))
 			atomic_store_explicit(mark, 1, memory_order_relaxed);
@@ -96,11 +96,11 @@ static void sum_block(void *context, unsigned worker, uint64_t first, uint64_t c
 	uint32_t *firsts = t->first[worker];
 
 	for (uint32_t row = (uint32_t)first; row < first + count; row++) {
-		uint32_t i = summary_row_of(t->s, c->stack[row]);
+		uint32_t i = summary_row_of(t->s, columns_stack(c, row));
 
 		firsts[i] = MIN(firsts[i], row);
 		summary_count(&sums[i], columns_size(c, row), columns_slack_of(c, row),
-			      c->allocated_at[row], c->freed_at[row]);
+			      columns_allocated_at(c, row), columns_freed_at(c, row));
 	}
 }
 
@@ -128,7 +128,7 @@ static void sum_rows(const struct model *m, struct summary *s)
 			first = MIN(first, t.first[w][i]);
 		}
 		if (first != UINT32_MAX)
-			s->rows[i].call = tags_call(m->allocations.tags[first]);
+			s->rows[i].call = tags_call(columns_tags(&m->allocations, first));
 	}
 	for (unsigned w = 0; w < workers; w++) {
 		free(t.sums[w]);
@@ -167,7 +167,7 @@ const struct summary *model_summary(const struct model *m)
 
 	if (s)
 		return s;
-	pthread_mutex_lock(&mutable->building_summary);
+	hold_lock(&mutable->building_summary);
 	s = atomic_load_explicit(&mutable->summary, memory_order_acquire);
 	if (!s) {
 		s = xcalloc(1, sizeof(*s));
@@ -176,7 +176,6 @@ const struct summary *model_summary(const struct model *m)
 		add_removed(m, s);
 		atomic_store_explicit(&mutable->summary, s, memory_order_release);
 	}
-	pthread_mutex_unlock(&mutable->building_summary);
 	return s;
 }
 

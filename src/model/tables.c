@@ -164,12 +164,10 @@ static struct embedded_file *file_of(struct tables *t, uint64_t number)
 {
 	uint64_t i;
 
-	if (map_get(&t->files_by_number, number, &i))
-		return &t->files[i];
-	map_set(&t->files_by_number, number, t->file_count);
-	t->files = xgrow(t->files, t->file_count, &t->file_room, sizeof(*t->files));
-	t->files[t->file_count] = (struct embedded_file){ .number = number };
-	return &t->files[t->file_count++];
+	if (map_number(&t->files_by_number, number, &i))
+		*xpush(t->files, t->file_count, t->file_room) =
+			(struct embedded_file){ .number = number };
+	return &t->files[i];
 }
 
 static bool add_file(struct tables *t, struct payload_reader *c, const struct chunk *chunk)
@@ -262,6 +260,10 @@ bool tables_add(struct tables *t, const struct chunk *chunk, struct err *err)
 			break;
 		case CHUNK_REGIONS:
 			fine = regions_add(&t->regions, c.p, (size_t)(c.end - c.p));
+			c.p = c.end;
+			break;
+		case CHUNK_PAGES:
+			fine = regions_add_pages(&t->regions, c.p, (size_t)(c.end - c.p));
 			c.p = c.end;
 			break;
 		case CHUNK_STATISTICS:

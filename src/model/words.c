@@ -71,6 +71,8 @@ void words_end(struct buf *out, const struct model *m)
 			   strsignal((int)signal));
 	else if (model_info(m, "exit_status"))
 		buf_printf(out, ", exit status %s", model_info(m, "exit_status"));
+	else if (reason && !strcmp(reason, "exec") && model_info(m, "exec_path"))
+		buf_printf(out, ", then executed %s", model_info(m, "exec_path"));
 	else if (reason)
 		buf_printf(out, ", %s", reason);
 }

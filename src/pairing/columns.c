@@ -17,7 +17,8 @@ static void grow_in_memory(struct columns *c)
 	if (room > COLUMNS_MAX || room < c->room)
 		room = COLUMNS_MAX + 1;
 #define X(type, name)                                                                              \
-	c->name = pages_grow(c->name, (size_t)c->room * sizeof(type), (size_t)room * sizeof(type));
+	c->plain.name = pages_grow(c->plain.name, (size_t)c->room * sizeof(type),                  \
+				   (size_t)room * sizeof(type));
 	COLUMNS(X)
 #undef X
 	c->room = room;
@@ -30,14 +31,14 @@ static void back_to_memory(struct columns *c)
 
 	c->file = NULL;
 	c->room = 0;
-#define X(type, name) c->name = NULL;
+#define X(type, name) c->plain.name = NULL;
 	COLUMNS(X)
 #undef X
 	while (c->room < old.count)
 		grow_in_memory(c);
 #define X(type, name)                                                                              \
 	if (old.count)                                                                             \
-		memcpy(c->name, old.name, (size_t)old.count * sizeof(type));
+		memcpy(c->plain.name, old.plain.name, (size_t)old.count * sizeof(type));
 	COLUMNS(X)
 #undef X
 	columns_unmap(&old);
@@ -71,7 +72,7 @@ void columns_release(struct columns *c)
 	if (c->file) {
 		columns_unmap(c);
 	} else {
-#define X(type, name) pages_free(c->name, (size_t)c->room * sizeof(type));
+#define X(type, name) pages_free(c->plain.name, (size_t)c->room * sizeof(type));
 		COLUMNS(X)
 #undef X
 	}
@@ -88,7 +89,7 @@ size_t columns_row_size(void)
 
 uint32_t columns_slack(const struct columns *c, uint32_t row)
 {
-	uint64_t slack = c->sizes[row] >> 48;
+	uint64_t slack = columns_sizes(c, row) >> 48;
 
 	if (slack == SLACK_LARGE)
 		map_get(&c->large_slacks, row, &slack);
@@ -102,5 +103,5 @@ void columns_set_size(struct columns *c, uint32_t row, uint64_t size, uint32_t s
 		map_set(&c->large_slacks, row, slack);
 		slack = SLACK_LARGE;
 	}
-	c->sizes[row] = size | (uint64_t)slack << 48;
+	c->plain.sizes[row] = size | (uint64_t)slack << 48;
 }

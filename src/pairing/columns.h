@@ -54,10 +54,15 @@ struct columns_file {
 	uint32_t ahead;	  /* rows whose pages are there to be stored to */
 };
 
-struct columns {
+/* Only who fills rows touches these; everybody else asks columns_NAME(c, row). */
+struct columns_plain {
 #define X(type, name) type *name;
 	COLUMNS(X)
 #undef X
+};
+
+struct columns {
+	struct columns_plain plain;
 	uint32_t count, room;
 	struct map large_slacks;   /* by row: what has no room in `sizes` */
 	struct columns_file *file; /* NULL: in anonymous memory */
@@ -68,11 +73,23 @@ struct columns {
 	uint32_t spill_at;
 };
 
+#define X(type, name)                                                                              \
+	static inline type columns_##name(const struct columns *c, uint32_t row)                   \
+	{                                                                                          \
+		return c->plain.name[row];                                                         \
+	}                                                                                          \
+	static inline void columns_prefetch_##name(const struct columns *c, uint32_t row)          \
+	{                                                                                          \
+		__builtin_prefetch(&c->plain.name[row]);                                           \
+	}
+COLUMNS(X)
+#undef X
+
 #define SLACK_LARGE 0xffffu
 
 static inline uint64_t columns_size(const struct columns *c, uint32_t row)
 {
-	return c->sizes[row] & 0xffffffffffffull;
+	return columns_sizes(c, row) & 0xffffffffffffull;
 }
 
 /* Usable size minus requested size. */
@@ -80,7 +97,7 @@ uint32_t columns_slack(const struct columns *c, uint32_t row);
 /* The same, for loops. */
 static inline uint32_t columns_slack_of(const struct columns *c, uint32_t row)
 {
-	uint32_t slack = (uint32_t)(c->sizes[row] >> 48);
+	uint32_t slack = (uint32_t)(columns_sizes(c, row) >> 48);
 
 	return slack != SLACK_LARGE ? slack : columns_slack(c, row);
 }

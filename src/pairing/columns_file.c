@@ -43,7 +43,7 @@ static void list(struct columns *c, struct column *list)
 	unsigned n = 0;
 
 #define X(type, name)                                                                              \
-	list[n++] = (struct column){ (void **)&c->name, sizeof(type), before };                    \
+	list[n++] = (struct column){ (void **)&c->plain.name, sizeof(type), before };              \
 	before += sizeof(type);
 	COLUMNS(X)
 #undef X

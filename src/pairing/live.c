@@ -125,7 +125,7 @@ static inline bool live_find_position(const struct live *l, const struct columns
 			unsigned entry = (unsigned)__builtin_ctz(found);
 			uint32_t row = (b->entries[entry] & mask) - 1;
 
-			if (c->address[row] != address)
+			if (columns_address(c, row) != address)
 				continue;
 			*ret_position = (struct position){ home, at, entry, row };
 			return true;
@@ -173,7 +173,7 @@ static void live_put(struct live *l, uint64_t hash, uint32_t row)
 
 static void live_grow(struct live *l, const struct columns *c)
 {
-	struct live old = *l;
+	auto_release(live_release) struct live old = *l;
 
 	resize(l, old.bucket_bits + 1);
 	for (uint64_t i = 0; i < 1ull << old.bucket_bits; i++) {
@@ -182,10 +182,9 @@ static void live_grow(struct live *l, const struct columns *c)
 			uint32_t row = (entry & row_mask(l)) - 1;
 
 			if (entry)
-				live_put(l, live_hash(c->address[row]), row);
+				live_put(l, live_hash(columns_address(c, row)), row);
 		}
 	}
-	live_release(&old);
 }
 
 /* Row numbers need one bit more: it is taken from the tags. */
@@ -205,7 +204,7 @@ static void widen(struct live *l)
 
 uint32_t live_add(struct live *l, const struct columns *c, uint32_t row)
 {
-	uint64_t address = c->address[row], hash = live_hash(address);
+	uint64_t address = columns_address(c, row), hash = live_hash(address);
 	struct position p;
 
 	while (row + 1 > row_mask(l))

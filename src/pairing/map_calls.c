@@ -3,12 +3,24 @@
 #include "pairing/map_calls.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/xalloc.h"
+#include "wire/event.h"
 
 void map_calls_add(struct map_calls *c, const struct map_call *call)
 {
 	*xpush(c->rows, c->count, c->room) = *call;
+}
+
+/* MADV_FREE does when the kernel likes. */
+bool map_call_gives_back(const struct map_call *c)
+{
+	if (c->kind != MAP_CALL_CHANGES)
+		return true; /* what was mapped there is gone, whatever comes */
+	if (c->call == CALL_brk)
+		return c->flags & CHANGE_SHRINKS;
+	return c->call == CALL_madvise && (c->given == MADV_DONTNEED || c->given == MADV_REMOVE);
 }
 
 /* They come nearly sorted; a merge sort keeps what is equal in order. */

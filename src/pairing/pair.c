@@ -111,9 +111,9 @@ static void close_row(struct pair *p, uint32_t row, uint64_t at, uint32_t stack,
 {
 	struct columns *c = p->columns;
 
-	c->freed_at[row] = at;
-	c->free_stack[row] = stack;
-	c->tags[row] = tags;
+	c->plain.freed_at[row] = at;
+	c->plain.free_stack[row] = stack;
+	c->plain.tags[row] = tags;
 	p->totals.live_count--;
 	p->totals.live_bytes -= columns_size(c, row);
 	if (p->recycle)
@@ -123,7 +123,7 @@ static void close_row(struct pair *p, uint32_t row, uint64_t at, uint32_t stack,
 static uint64_t freed_tags(const struct pair *p, uint32_t row, const struct pair_ring *r,
 			   const struct event *e, unsigned flags)
 {
-	return tags_freed(p->columns->tags[row], r->thread, event_call(e), flags);
+	return tags_freed(columns_tags(p->columns, row), r->thread, event_call(e), flags);
 }
 
 /* Its address was handed out again, so the end that was doubted was its own. */
@@ -134,7 +134,8 @@ static bool ended_before(struct pair *p, uint32_t row)
 
 	if (!e->word1 || p->doubts[row % PAIR_DOUBTS].row != row)
 		return false;
-	close_row(p, row, p->columns->allocated_at[row] + 1, freed ? event_stack(e) : STACK_NONE,
+	close_row(p, row, columns_allocated_at(p->columns, row) + 1,
+		  freed ? event_stack(e) : STACK_NONE,
 		  freed_tags(p, row, ring_of(p, p->doubts[row % PAIR_DOUBTS].ring), e,
 			     freed ? 0 : TAG_REALLOCATED));
 	p->totals.mended++;
@@ -153,7 +154,8 @@ static void displace(struct pair *p, uint32_t row, uint64_t at, uint32_t by, uin
 		p->observe_displaced(p->observer, row, by);
 	if (p->unsure && ended_before(p, row))
 		return;
-	close_row(p, row, at, STACK_NONE, p->columns->tags[row] | (uint64_t)TAG_FREE_LOST << 58);
+	close_row(p, row, at, STACK_NONE,
+		  columns_tags(p->columns, row) | (uint64_t)TAG_FREE_LOST << 58);
 	p->totals.implicit_frees++;
 	p->displaced[p->displaced_next].row = row;
 	p->displaced[p->displaced_next].by = by;
@@ -172,8 +174,8 @@ static uint32_t displaced_by(struct pair *p, uint32_t by, uint32_t ring)
 		if (p->displaced[i].by != by || p->displaced[i].ring == ring)
 			continue;
 		p->displaced[i].by = NO_ALLOCATION;
-		p->columns->tags[row] &= ~((uint64_t)TAG_FREE_LOST << 58);
-		p->columns->freed_at[row] = NEVER;
+		p->columns->plain.tags[row] &= ~((uint64_t)TAG_FREE_LOST << 58);
+		p->columns->plain.freed_at[row] = NEVER;
 		unclose(p, row);
 		p->totals.implicit_frees--;
 		p->totals.mended++;
@@ -192,7 +194,7 @@ static uint32_t pair_take_row(struct pair *p, const struct event *e, uint32_t ri
 
 	/* Nearly no recording has any, and the column is one more line of memory to wait for. */
 	if (row == NO_ALLOCATION || !p->any_displaced ||
-	    at > p->columns->allocated_at[row] + PAIR_INVERSION)
+	    at > columns_allocated_at(p->columns, row) + PAIR_INVERSION)
 		return row;
 	before = displaced_by(p, row, ring);
 	if (before == NO_ALLOCATION)
@@ -214,14 +216,14 @@ static uint32_t open_row(struct pair *p, struct pair_ring *r, const struct event
 	}
 	if (row == c->room)
 		columns_grow(c);
-	c->allocated_at[row] = at;
-	c->freed_at[row] = NEVER;
-	c->address[row] = event_address(e);
+	c->plain.allocated_at[row] = at;
+	c->plain.freed_at[row] = NEVER;
+	c->plain.address[row] = event_address(e);
 	columns_set_size(c, row, size, event_slack(e));
-	c->tags[row] = tags_make(r->thread, event_call(e), event_flags(e));
-	c->stack[row] = event_stack(e);
-	c->free_stack[row] = STACK_NONE;
-	c->previous[row] = NO_ALLOCATION;
+	c->plain.tags[row] = tags_make(r->thread, event_call(e), event_flags(e));
+	c->plain.stack[row] = event_stack(e);
+	c->plain.free_stack[row] = STACK_NONE;
+	c->plain.previous[row] = NO_ALLOCATION;
 	c->count += row == c->count;
 
 	old = live_add(&p->live, c, row);
@@ -267,7 +269,7 @@ static inline void look_for_alike(struct pair *p, uint32_t row)
 	const struct columns *c = p->columns;
 
 	if (p->last != NO_ALLOCATION && columns_size(c, p->last) == columns_size(c, row) &&
-	    c->stack[p->last] == c->stack[row])
+	    columns_stack(c, p->last) == columns_stack(c, row))
 		p->totals.heaptrack_temporary++;
 	p->last = NO_ALLOCATION;
 }
@@ -282,7 +284,7 @@ static void free_row(struct pair *p, struct pair_ring *r, const struct event *e,
 		return;
 	}
 	look_for_alike(p, row);
-	if (row == r->last && p->columns->allocated_at[row] == r->last_at) {
+	if (row == r->last && columns_allocated_at(p->columns, row) == r->last_at) {
 		flags = TAG_TEMPORARY;
 		p->totals.temporary++;
 	}
@@ -294,7 +296,8 @@ static uint32_t ring_that_allocated(const struct pair *p, uint32_t row)
 {
 	uint32_t ring = 0;
 
-	while (ring < p->ring_count && p->rings[ring].thread != tags_thread(p->columns->tags[row]))
+	while (ring < p->ring_count &&
+	       p->rings[ring].thread != tags_thread(columns_tags(p->columns, row)))
 		ring++;
 	return ring;
 }
@@ -307,7 +310,7 @@ static void put_back(struct pair *p, uint32_t row, uint64_t at)
 
 	if (row == NO_ALLOCATION)
 		return;
-	by = live_find(&p->live, p->columns, p->columns->address[row]);
+	by = live_find(&p->live, p->columns, columns_address(p->columns, row));
 	if (by == NO_ALLOCATION)
 		live_add(&p->live, p->columns, row);
 	else
@@ -339,7 +342,7 @@ static uint32_t reallocated(struct pair *p, struct pair_ring *r, const struct ev
 	}
 	row = open_row(p, r, e, at);
 	if (row != NO_ALLOCATION) {
-		p->columns->previous[row] = old;
+		p->columns->plain.previous[row] = old;
 		p->totals.reallocations++;
 	}
 	return row;
@@ -384,10 +387,11 @@ static __attribute__((noinline)) void look_for_early_end(struct pair *p, uint32_
 
 	if (row == NO_ALLOCATION)
 		return;
-	slot = early_slot(p->columns->address[row]);
+	slot = early_slot(columns_address(p->columns, row));
 	e = &p->early[slot].event;
 	if (!e->word1 || p->early[slot].ring == ring ||
-	    event_address(e) != p->columns->address[row] || p->early[slot].at + PAIR_INVERSION < at)
+	    event_address(e) != columns_address(p->columns, row) ||
+	    p->early[slot].at + PAIR_INVERSION < at)
 		return;
 	if (p->unsure) {
 		p->doubts[row % PAIR_DOUBTS].event = *e;
@@ -438,7 +442,9 @@ static void memory_is_mapped(struct pair *p, struct pair_ring *r, const struct e
 				 .given = event_slack(e),
 				 .call = (uint8_t)event_call(e),
 				 .flags = (uint8_t)event_flags(e),
-				 .unmaps = event_op(e) == OP_UNMAP };
+				 .kind = event_op(e) == OP_MAP	   ? MAP_CALL_MAPS
+					 : event_op(e) == OP_UNMAP ? MAP_CALL_UNMAPS
+								   : MAP_CALL_CHANGES };
 
 	if (p->map_calls)
 		map_calls_add(p->map_calls, &call);
@@ -491,6 +497,7 @@ static void other_event(struct pair *p, struct pair_ring *r, const struct event 
 		return; /* what is freed next may still be temporary */
 	case OP_MAP:
 	case OP_UNMAP:
+	case OP_CHANGE:
 		memory_is_mapped(p, r, e);
 		tell_observer(p, e, ring, at, NO_ALLOCATION);
 		return;
@@ -548,11 +555,11 @@ static inline void ask_for_row(const struct pair *p, const struct event *e)
 	row = live_guess(&p->live, event_address(e));
 	if (row == NO_ALLOCATION)
 		return;
-	__builtin_prefetch(&c->address[row]);
-	__builtin_prefetch(&c->sizes[row]);
-	__builtin_prefetch(&c->freed_at[row], 1);
-	__builtin_prefetch(&c->free_stack[row], 1);
-	__builtin_prefetch(&c->tags[row], 1);
+	__builtin_prefetch(&c->plain.address[row]);
+	__builtin_prefetch(&c->plain.sizes[row]);
+	__builtin_prefetch(&c->plain.freed_at[row], 1);
+	__builtin_prefetch(&c->plain.free_stack[row], 1);
+	__builtin_prefetch(&c->plain.tags[row], 1);
 }
 
 void pair_events(struct pair *p, const struct pair_item *items, size_t n)

@@ -127,7 +127,7 @@ void answer_count(struct answer *a)
 			c.below[nodes->parent[i]] += c.below[i];
 	nested_walk(nodes, &(struct nested_visitor){ enter_location, leave_location, &c });
 	for (uint32_t i = 0; i < m->allocations.count; i++)
-		a->call_counts[tags_call(m->allocations.tags[i])]++;
+		a->call_counts[tags_call(columns_tags(&m->allocations, i))]++;
 	free(c.below);
 	free(c.within);
 }
@@ -190,10 +190,8 @@ static void node_text(struct answer *a, struct json *j, uint32_t node)
 	struct answer_text *t = &a->node_texts[node];
 
 	if (!t->size) {
-		struct json once;
+		struct json once = { .out = &a->texts, .compact = true };
 
-		json_init(&once, &a->texts);
-		once.compact = true;
 		once.depth = 1;
 		t->offset = a->texts.size;
 		answer_frames(a, &once, node);
@@ -279,17 +277,17 @@ static void deallocation(struct answer *a, struct json *j, const char *key, uint
 {
 	const struct model *m = a->view->model;
 	const struct columns *c = &m->allocations;
-	uint64_t tags = c->tags[row];
+	uint64_t tags = columns_tags(c, row);
 	bool known = !(tags_flags(tags) & TAG_FREE_LOST);
 
 	json_object(j, key);
-	moment(a, j, "timestamp", c->freed_at[row]);
+	moment(a, j, "timestamp", columns_freed_at(c, row));
 	if (known) { /* else only that its address was given out again */
 		json_quick_number(j, "thread", m->tables.threads.rows[tags_free_thread(tags)].tid);
 		json_quick_text(j, "call",
 				locations_call(a->view->locations, tags_free_call(tags)));
-		json_quick_number(j, "backtrace_id", answer_stack(m, c->free_stack[row]));
-		put_stack(a, j, "backtrace", c->free_stack[row], tags_free_call(tags));
+		json_quick_number(j, "backtrace_id", answer_stack(m, columns_free_stack(c, row)));
+		put_stack(a, j, "backtrace", columns_free_stack(c, row), tags_free_call(tags));
 	}
 	json_end_object(j);
 }
@@ -307,7 +305,7 @@ void answer_allocation(struct answer *a, struct json *j, uint32_t row)
 	const struct model *m = a->view->model;
 	const struct columns *c = &m->allocations;
 	const struct model_clock *clock = &a->clock;
-	uint64_t tags = c->tags[row];
+	uint64_t tags = columns_tags(c, row);
 	struct chain chain = chain_of(m, row);
 	const char *call = locations_call(a->view->locations, tags_call(tags));
 	unsigned flags = tags_flags(tags);
@@ -325,12 +323,12 @@ void answer_allocation(struct answer *a, struct json *j, uint32_t row)
 	json_quick_number(j, "thread", m->tables.threads.rows[tags_thread(tags)].tid);
 	json_quick_text(j, "thread_name", m->tables.threads.rows[tags_thread(tags)].name);
 	json_quick_text(j, "call", call);
-	json_quick_number(j, "backtrace_id", answer_stack(m, c->stack[row]));
-	if (c->freed_at[row] != NEVER)
+	json_quick_number(j, "backtrace_id", answer_stack(m, columns_stack(c, row)));
+	if (columns_freed_at(c, row) != NEVER)
 		deallocation(a, j, "deallocation", row);
-	if (chain.last != row && c->freed_at[chain.last] != NEVER)
+	if (chain.last != row && columns_freed_at(c, chain.last) != NEVER)
 		deallocation(a, j, "chain_deallocation", chain.last);
-	put_stack(a, j, "backtrace", c->stack[row], tags_call(tags));
+	put_stack(a, j, "backtrace", columns_stack(c, row), tags_call(tags));
 	json_quick_bool(j, "is_mmaped", glibc && flags & TAG_MMAPPED);
 	json_quick_bool(j, "is_jemalloc", jemalloc);
 	json_quick_bool(j, "in_main_arena", glibc && !(flags & TAG_NON_MAIN_ARENA));
@@ -361,7 +359,7 @@ static void sums(const struct answer *a, struct json *j, const char *key,
 	if (s->count)                                                                              \
 		moment(a, j, name, value);
 #define WRITE_TICKS(name, value) timeval(j, name, clock_duration_ns(&a->clock, value));
-#define SUM(id, name, type, heading, place, from, value) WRITE_##type(name, value)
+#define SUM(id, name, type, heading, place, from, value, help) WRITE_##type(name, value)
 #include "query/group_fields.def"
 #undef SUM
 	graphs(a, j, stack, !peak);

@@ -30,7 +30,7 @@ struct marking {
 	struct grain *last;
 };
 
-static void add_area(struct areas *a, uint64_t start, uint64_t end)
+void areas_add(struct areas *a, uint64_t start, uint64_t end)
 {
 	*xpush(a->rows, a->count, a->room) = (struct area){ start, end };
 }
@@ -38,7 +38,8 @@ static void add_area(struct areas *a, uint64_t start, uint64_t end)
 struct area area_of_row(const struct model *m, uint32_t row, bool glibc)
 {
 	const struct columns *c = &m->allocations;
-	uint64_t start = c->address[row], size = columns_size(c, row) + columns_slack_of(c, row);
+	uint64_t start = columns_address(c, row),
+		 size = columns_size(c, row) + columns_slack_of(c, row);
 	uint64_t end = start + (size ? size : 1);
 
 	if (glibc && start > HEADER && size >= SHARED) {
@@ -57,11 +58,9 @@ static struct grain *grain_at(struct marking *k, uint64_t number)
 
 	if (k->last && k->last_number == number)
 		return k->last;
-	if (!map_get(&k->grain_of, number, &at)) {
-		k->grains = xgrow(k->grains, k->count, &k->room, sizeof(*k->grains));
-		k->grains[k->count] = xcalloc(1, sizeof(**k->grains));
-		k->grains[k->count]->number = number;
-		map_set(&k->grain_of, number, at = k->count++);
+	if (map_number(&k->grain_of, number, &at)) {
+		*xpush(k->grains, k->count, k->room) = xcalloc(1, sizeof(**k->grains));
+		k->grains[at]->number = number;
 	}
 	k->last_number = number;
 	return k->last = k->grains[at];
@@ -70,7 +69,7 @@ static struct grain *grain_at(struct marking *k, uint64_t number)
 static void mark(struct marking *k, struct area a)
 {
 	if (a.end - a.start > LARGE) {
-		add_area(&k->large, a.start, a.end);
+		areas_add(&k->large, a.start, a.end);
 		return;
 	}
 	for (uint64_t at = a.start; at < a.end;) {
@@ -94,7 +93,7 @@ static void mark_view(struct marking *k, const struct view *v, uint64_t at)
 	bool glibc = allocator_is_glibc(v->model);
 
 	VIEW_EACH(v, 0, c->count, row)
-	if (at == NEVER || (c->allocated_at[row] <= at && c->freed_at[row] > at))
+	if (at == NEVER || (columns_allocated_at(c, row) <= at && columns_freed_at(c, row) > at))
 		mark(k, area_of_row(v->model, row, glibc));
 }
 
@@ -109,8 +108,7 @@ static void marking_release(struct marking *k)
 
 ORDER(by_start, struct area, RISING(start))
 
-/* Sorts, and puts together what overlaps or has at most `gap` bytes in between. */
-static void join(struct areas *a, uint64_t gap)
+void areas_join(struct areas *a, uint64_t gap)
 {
 	size_t n = 0;
 
@@ -139,27 +137,26 @@ static void take_grain(struct areas *a, const struct grain *g)
 			if (set && start == UINT64_MAX) {
 				start = at;
 			} else if (!set && start != UINT64_MAX) {
-				add_area(a, start, at);
+				areas_add(a, start, at);
 				start = UINT64_MAX;
 			}
 		}
 	}
 	if (start != UINT64_MAX)
-		add_area(a, start, base + GRAIN);
+		areas_add(a, start, base + GRAIN);
 }
 
 void areas_exact(struct areas *a, const struct view *v, uint64_t at)
 {
-	struct marking k = { 0 };
+	auto_release(marking_release) struct marking k = { 0 };
 
 	*a = (struct areas){ 0 };
 	mark_view(&k, v, at);
 	for (size_t i = 0; i < k.count; i++)
 		take_grain(a, k.grains[i]);
 	for (size_t i = 0; i < k.large.count; i++)
-		add_area(a, k.large.rows[i].start, k.large.rows[i].end);
-	marking_release(&k);
-	join(a, 0);
+		areas_add(a, k.large.rows[i].start, k.large.rows[i].end);
+	areas_join(a, 0);
 }
 
 /* One worker's part of areas_coarse(). */
@@ -191,13 +188,12 @@ static void mark_coarse(void *context, unsigned worker, uint64_t from, uint64_t 
 			continue;
 		if (behind == first + 1) {
 			p->last = first;
-			if (map_get(&p->seen, first, &value))
+			if (!map_number(&p->seen, first, &value))
 				continue;
-			map_set(&p->seen, first, 1);
 		}
-		add_area(&p->areas, first * GRAIN, behind * GRAIN);
+		areas_add(&p->areas, first * GRAIN, behind * GRAIN);
 		if (p->areas.count > 1u << 16)
-			join(&p->areas, w->gap);
+			areas_join(&p->areas, w->gap);
 	}
 }
 
@@ -215,12 +211,12 @@ void areas_coarse(struct areas *a, const struct view *v, uint64_t gap)
 		const struct areas *part = &w.parts[i].areas;
 
 		for (size_t k = 0; k < part->count; k++)
-			add_area(a, part->rows[k].start, part->rows[k].end);
+			areas_add(a, part->rows[k].start, part->rows[k].end);
 		areas_release(&w.parts[i].areas);
 		map_release(&w.parts[i].seen);
 	}
 	free(w.parts);
-	join(a, gap);
+	areas_join(a, gap);
 }
 
 void areas_release(struct areas *a)

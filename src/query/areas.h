@@ -26,4 +26,8 @@ struct area area_of_row(const struct model *m, uint32_t row, bool glibc);
 void areas_exact(struct areas *a, const struct view *v, uint64_t at);
 /* The same in whole grains, put together across gaps of up to `gap` bytes. */
 void areas_coarse(struct areas *a, const struct view *v, uint64_t gap);
+/* One more, which may touch others: until areas_join(). */
+void areas_add(struct areas *a, uint64_t start, uint64_t end);
+/* Sorts, and puts together what overlaps or has at most `gap` bytes in between. */
+void areas_join(struct areas *a, uint64_t gap);
 void areas_release(struct areas *a);

@@ -51,8 +51,8 @@ static inline void calls_look_ahead(const struct event_iterator *t)
 	if (t->freed + EVENT_ITERATOR_AHEAD < t->freed_to) {
 		uint32_t later = t->free_order[t->freed + EVENT_ITERATOR_AHEAD];
 
-		__builtin_prefetch(&t->c->tags[later]);
-		__builtin_prefetch(&t->c->free_stack[later]);
+		columns_prefetch_tags(t->c, later);
+		columns_prefetch_free_stack(t->c, later);
 	}
 }
 
@@ -60,11 +60,11 @@ static inline void calls_look_ahead(const struct event_iterator *t)
 static inline bool calls_has_old(const struct view *v, uint32_t row)
 {
 	const struct columns *c = &v->model->allocations;
-	uint32_t old = c->previous[row];
+	uint32_t old = columns_previous(c, row);
 
 	return old != NO_ALLOCATION && view_has(v, old) &&
-	       tags_flags(c->tags[old]) & TAG_REALLOCATED &&
-	       c->freed_at[old] == c->allocated_at[row];
+	       tags_flags(columns_tags(c, old)) & TAG_REALLOCATED &&
+	       columns_freed_at(c, old) == columns_allocated_at(c, row);
 }
 
 /* The end of a row: is it told of with the beginning of what it became?  That is next in time. */
@@ -73,8 +73,9 @@ static inline bool calls_goes_on(const struct calls *t, uint32_t row)
 	const struct columns *c = &t->view->model->allocations;
 	uint32_t next = t->events.start;
 
-	return tags_flags(c->tags[row]) & TAG_REALLOCATED && next < t->events.start_to &&
-	       c->previous[next] == row && view_has(t->view, next) && calls_has_old(t->view, next);
+	return tags_flags(columns_tags(c, row)) & TAG_REALLOCATED && next < t->events.start_to &&
+	       columns_previous(c, next) == row && view_has(t->view, next) &&
+	       calls_has_old(t->view, next);
 }
 
 static inline bool calls_next(struct calls *t, struct call *ret_call)
@@ -95,7 +96,7 @@ static inline bool calls_next(struct calls *t, struct call *ret_call)
 			ret_call->kind = CALLS_FREE;
 		} else if (calls_has_old(t->view, row)) {
 			ret_call->kind = CALLS_REALLOC;
-			ret_call->old = c->previous[row];
+			ret_call->old = columns_previous(c, row);
 		} else {
 			ret_call->kind = CALLS_ALLOC;
 		}

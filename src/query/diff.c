@@ -27,10 +27,10 @@ static uint32_t child_of(struct merging *m, uint32_t parent, uint32_t name)
 
 	if (map_get(&m->children, key, &id))
 		return (uint32_t)id;
-	d->nodes = xgrow(d->nodes, d->node_count, &m->room, sizeof(*d->nodes));
-	d->nodes[d->node_count] = (struct diff_node){ .parent = parent, .name = name };
 	map_set(&m->children, key, d->node_count);
-	return d->node_count++;
+	*xpush(d->nodes, d->node_count, m->room) =
+		(struct diff_node){ .parent = parent, .name = name };
+	return d->node_count - 1;
 }
 
 static void diff_add_weight(struct weight *to, const struct weight *w)

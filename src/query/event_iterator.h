@@ -28,8 +28,9 @@ struct event_iterator {
 
 static inline void event_iterator_peek(struct event_iterator *t)
 {
-	t->next_start = t->start < t->start_to ? t->c->allocated_at[t->start] : NEVER;
-	t->next_free = t->freed < t->freed_to ? t->c->freed_at[t->free_order[t->freed]] : NEVER;
+	t->next_start = t->start < t->start_to ? columns_allocated_at(t->c, t->start) : NEVER;
+	t->next_free =
+		t->freed < t->freed_to ? columns_freed_at(t->c, t->free_order[t->freed]) : NEVER;
 }
 
 /* Events with from <= stamp < to; NEVER: to the last. */
@@ -60,11 +61,12 @@ static inline bool event_iterator_next(struct event_iterator *t)
 		if (t->freed + EVENT_ITERATOR_AHEAD < t->freed_to) {
 			uint32_t later = t->free_order[t->freed + EVENT_ITERATOR_AHEAD];
 
-			__builtin_prefetch(&t->c->freed_at[later]);
-			__builtin_prefetch(&t->c->sizes[later]);
+			columns_prefetch_freed_at(t->c, later);
+			columns_prefetch_sizes(t->c, later);
 		}
-		t->next_free =
-			t->freed < t->freed_to ? t->c->freed_at[t->free_order[t->freed]] : NEVER;
+		t->next_free = t->freed < t->freed_to
+				       ? columns_freed_at(t->c, t->free_order[t->freed])
+				       : NEVER;
 		return true;
 	}
 	if (t->start >= t->start_to)
@@ -72,7 +74,7 @@ static inline bool event_iterator_next(struct event_iterator *t)
 	t->is_free = false;
 	t->row = t->start++;
 	t->at = t->next_start;
-	t->next_start = t->start < t->start_to ? t->c->allocated_at[t->start] : NEVER;
+	t->next_start = t->start < t->start_to ? columns_allocated_at(t->c, t->start) : NEVER;
 	return true;
 }
 
@@ -89,8 +91,8 @@ static inline unsigned event_iterator_cut(const struct model *m, uint64_t from, 
 	for (unsigned i = 1; i < pieces; i++) {
 		uint32_t row = first + (uint32_t)((uint64_t)(last - first) * i / pieces);
 
-		if (row < last && c->allocated_at[row] > borders[n])
-			borders[++n] = c->allocated_at[row];
+		if (row < last && columns_allocated_at(c, row) > borders[n])
+			borders[++n] = columns_allocated_at(c, row);
 	}
 	borders[++n] = to;
 	return n;

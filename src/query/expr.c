@@ -228,6 +228,7 @@ static bool op_fits(const struct filter_field *f, enum filter_op op)
 	case FIELD_RESPONSIBLE:
 	case FIELD_THREAD:
 	case FIELD_CALL:
+	case FIELD_ORIGIN:
 		return op == OP_EQ || op == OP_NE || op == OP_MATCH || op == OP_NO_MATCH;
 	case FIELD_FLAG:
 		return op == OP_EQ || op == OP_NE;

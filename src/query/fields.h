@@ -10,7 +10,7 @@
 /* The realloc chain of a row; of its own if there is none. */
 static inline struct chain chain_of(const struct model *m, uint32_t row)
 {
-	uint32_t chain = m->allocations.chain[row];
+	uint32_t chain = columns_chain(&m->allocations, row);
 
 	return chain == NO_CHAIN ? (struct chain){ row, row, 1 } : m->chains[chain];
 }
@@ -19,8 +19,9 @@ static inline struct chain chain_of(const struct model *m, uint32_t row)
 static inline uint64_t lifetime_ticks(const struct model *m, const struct model_clock *clock,
 				      uint32_t first, uint32_t last)
 {
-	uint64_t from = m->allocations.allocated_at[first];
-	uint64_t freed = m->allocations.freed_at[last], to = freed == NEVER ? clock->end : freed;
+	uint64_t from = columns_allocated_at(&m->allocations, first);
+	uint64_t freed = columns_freed_at(&m->allocations, last),
+		 to = freed == NEVER ? clock->end : freed;
 
 	return to > from ? to - from : 0;
 }

@@ -367,7 +367,7 @@ void filter_print_frames(const struct filter *f, struct buf *out)
 
 int filter_add_all(struct filter *f, const struct filter *other, struct err *err)
 {
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 	int error = 0;
 
 	if (!filter_is_empty(other)) {
@@ -384,7 +384,6 @@ int filter_add_all(struct filter *f, const struct filter *other, struct err *err
 		condition_print(other->own, &text);
 		error = filter_own(f, text.data, err);
 	}
-	buf_release(&text);
 	return error;
 }
 

@@ -27,8 +27,9 @@ enum field_class {
 	FIELD_BACKTRACE,
 	FIELD_THREAD,
 	FIELD_CALL,
-	FIELD_ALIVE, /* alive_at(TIME) */
-	FIELD_MAP,   /* the memory maps that it was in */
+	FIELD_ALIVE,  /* alive_at(TIME) */
+	FIELD_MAP,    /* the memory maps that it was in */
+	FIELD_ORIGIN, /* what its recording is of: enum origin */
 };
 
 enum row_number {
@@ -60,6 +61,19 @@ enum flag {
 	FLAG_JEMALLOC,
 	FLAG_ZEROED,
 	FLAG_OTHER_THREAD,
+};
+
+/* What tells the recordings of a fleet apart.  One recording has them, too: what it was pushed as
+ * (service, release, labels) is what it has itself, or nothing. */
+enum origin {
+	ORIGIN_SERVICE,
+	ORIGIN_HOST,
+	ORIGIN_BUILD,
+	ORIGIN_RELEASE,
+	ORIGIN_COMMAND,
+	ORIGIN_LABEL,
+	ORIGIN_RECORDING,
+	ORIGINS
 };
 
 enum frame_text { FRAME_FUNCTION, FRAME_SOURCE, FRAME_MODULE, FRAME_TEXTS };

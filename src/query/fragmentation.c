@@ -41,10 +41,9 @@ static uint32_t holder_of(struct looking *l, uint32_t stack)
 	struct fragmentation *f = l->f;
 
 	if (!l->holder_of[stack]) {
-		f->holders =
-			xgrow(f->holders, f->holder_count, &l->holder_room, sizeof(*f->holders));
-		f->holders[f->holder_count] = (struct holder){ .stack = stack };
-		l->holder_of[stack] = ++f->holder_count;
+		*xpush(f->holders, f->holder_count, l->holder_room) =
+			(struct holder){ .stack = stack };
+		l->holder_of[stack] = f->holder_count;
 	}
 	return l->holder_of[stack] - 1;
 }
@@ -85,11 +84,11 @@ static void add_rows(struct looking *l, const struct view *v)
 	const struct nodes *nodes = &v->model->tables.nodes;
 	struct fragmentation *f = l->f;
 
-	for (uint32_t row = 0; row < c->count && c->allocated_at[row] <= f->at; row++) {
+	for (uint32_t row = 0; row < c->count && columns_allocated_at(c, row) <= f->at; row++) {
 		uint64_t size, slack;
 		uint32_t holder = OUTSIDE;
 
-		if (c->freed_at[row] <= f->at)
+		if (columns_freed_at(c, row) <= f->at)
 			continue;
 		size = columns_size(c, row);
 		slack = columns_slack(c, row);
@@ -97,8 +96,9 @@ static void add_rows(struct looking *l, const struct view *v)
 			unsigned class = size ? 64 - (unsigned)__builtin_clzll(size) : 0;
 			struct holder *h;
 
-			holder = holder_of(l,
-					   node_is_known(nodes, c->stack[row]) ? c->stack[row] : 0);
+			holder = holder_of(l, node_is_known(nodes, columns_stack(c, row))
+						      ? columns_stack(c, row)
+						      : 0);
 			h = &f->holders[holder];
 			h->weight.bytes += size;
 			h->weight.count++;
@@ -111,7 +111,7 @@ static void add_rows(struct looking *l, const struct view *v)
 			f->slack += slack;
 		}
 		if (size + slack)
-			add_block(l, c->address[row], size + slack, holder);
+			add_block(l, columns_address(c, row), size + slack, holder);
 	}
 }
 

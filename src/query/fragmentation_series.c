@@ -8,6 +8,7 @@
 #include "base/xalloc.h"
 #include "query/event_iterator.h"
 #include "query/fragmentation.h"
+#include "wire/wide.h"
 
 #define PAGES 512u /* in 2 MiB */
 #define WIDE 32u   /* 64 KiB in 2 MiB */
@@ -32,12 +33,8 @@ static struct chunk_use *chunk_at(struct counting *n, uint64_t chunk)
 
 	if (n->last_chunk == chunk + 1)
 		return &n->chunks[n->last_index];
-	if (!map_get(&n->chunk_index, chunk, &index)) {
-		n->chunks = xgrow(n->chunks, n->count, &n->room, sizeof(*n->chunks));
-		index = n->count++;
-		n->chunks[index] = (struct chunk_use){ 0 };
-		map_set(&n->chunk_index, chunk, index);
-	}
+	if (map_number(&n->chunk_index, chunk, &index))
+		*xpush(n->chunks, n->count, n->room) = (struct chunk_use){ 0 };
 	n->last_chunk = chunk + 1;
 	n->last_index = index;
 	return &n->chunks[index];
@@ -72,7 +69,7 @@ static void change(struct counting *n, unsigned level, uint64_t region, uint32_t
 static void count_event(struct counting *n, const struct columns *c, uint32_t row, bool is_free)
 {
 	uint64_t requested = columns_size(c, row), usable = requested + columns_slack(c, row);
-	uint64_t address = c->address[row], end = address + usable;
+	uint64_t address = columns_address(c, row), end = address + usable;
 	int64_t sign = is_free ? -1 : 1;
 
 	n->requested += sign * (int64_t)requested;
@@ -113,7 +110,7 @@ void fragmentation_series(const struct model *m, uint64_t from, uint64_t to, uin
 	struct event_iterator t = event_iterator_between(m, 0, to);
 	struct counting n = { 0 };
 	uint32_t bucket = 0;
-	uint64_t edge = from + (uint64_t)((unsigned __int128)(to - from) / count);
+	uint64_t edge = from + (to - from) / count;
 	bool inside = false;
 
 	while (event_iterator_next(&t)) {
@@ -124,13 +121,12 @@ void fragmentation_series(const struct model *m, uint64_t from, uint64_t to, uin
 		}
 		for (; inside && t.at >= edge && bucket + 1 < count; bucket++) {
 			finish_bucket(&n, &points[bucket], edge);
-			edge = from +
-			       (uint64_t)((unsigned __int128)(to - from) * (bucket + 2) / count);
+			edge = from + wide_scale(to - from, bucket + 2, count);
 		}
 		count_event(&n, &m->allocations, t.row, t.is_free);
 	}
 	for (; bucket < count; bucket++) {
-		edge = from + (uint64_t)((unsigned __int128)(to - from) * (bucket + 1) / count);
+		edge = from + wide_scale(to - from, bucket + 1, count);
 		if (!inside)
 			for (unsigned level = 0; level < LEVELS; level++)
 				n.most[level] = n.regions[level];

@@ -5,10 +5,8 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <pthread.h>
-#include <stdint.h>
 #include <string.h>
 
-#include "base/buf_text.h"
 #include "base/path.h"
 #include "base/xalloc.h"
 #include "query/frame_kinds.h"
@@ -69,8 +67,7 @@ static void add_rule(struct frame_rules *r, enum frame_kind kind, enum where whe
 	for (char *c = rule.pattern; *c; c++)
 		if (*c == '&')
 			*c = ' ';
-	r->rows = xgrow(r->rows, r->count, &r->room, sizeof(*r->rows));
-	r->rows[r->count++] = rule;
+	*xpush(r->rows, r->count, r->room) = rule;
 }
 
 static int read_line(struct frame_rules *r, const char *line, size_t size, unsigned number,

@@ -103,19 +103,20 @@ class_of(const struct grouping *g, enum group_kind kind, const struct columns *c
 {
 	switch (kind) {
 	case GROUP_THREAD:
-		return tags_thread(c->tags[row]);
+		return tags_thread(columns_tags(c, row));
 	case GROUP_CALL:
-		return tags_call(c->tags[row]);
+		return tags_call(columns_tags(c, row));
 	case GROUP_SIZE:
 		return power_class(columns_size(c, row));
 	case GROUP_SIZE_CLASS:
 		return step_class(columns_size(c, row));
 	case GROUP_LIFETIME:
-		return c->freed_at[row] == NEVER
+		return columns_freed_at(c, row) == NEVER
 			       ? GROUP_NEVER_FREED
-			       : lifetime_class(g, c->freed_at[row] - c->allocated_at[row]);
+			       : lifetime_class(g, columns_freed_at(c, row) -
+							   columns_allocated_at(c, row));
 	default:
-		return summary_row_of(g->summary, c->stack[row]);
+		return summary_row_of(g->summary, columns_stack(c, row));
 	}
 }
 
@@ -133,8 +134,8 @@ static inline __attribute__((always_inline)) void sum_kind(const struct grouping
 			uint32_t lane = row % lanes * g->classes;
 
 			summary_count(&sums[class_of(g, kind, c, row) + lane], columns_size(c, row),
-				      columns_slack_of(c, row), c->allocated_at[row],
-				      c->freed_at[row]);
+				      columns_slack_of(c, row), columns_allocated_at(c, row),
+				      columns_freed_at(c, row));
 		}
 	}
 }

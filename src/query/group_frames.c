@@ -47,15 +47,13 @@ static uint32_t group_of(struct spreading *s, struct group what)
 
 	if (!what.id && s->out->key->kind != GROUP_MODULE)
 		key = (uint64_t)UINT32_MAX << 32 | what.module;
-	if (map_get(&s->ids, key, &position))
-		return (uint32_t)position;
-	map_set(&s->ids, key, s->out->count);
-	s->out->rows = xgrow(s->out->rows, s->out->count, &s->room, sizeof(*s->out->rows));
-	s->within = xgrow(s->within, s->out->count, &s->within_room, sizeof(*s->within));
-	s->within[s->out->count] = 0;
-	what.matched = what.self = what.all = SUMMARY_NOTHING;
-	s->out->rows[s->out->count] = what;
-	return s->out->count++;
+	if (map_number(&s->ids, key, &position)) {
+		s->within = xgrow(s->within, s->out->count, &s->within_room, sizeof(*s->within));
+		s->within[s->out->count] = 0;
+		what.matched = what.self = what.all = SUMMARY_NOTHING;
+		*xpush(s->out->rows, s->out->count, s->room) = what;
+	}
+	return (uint32_t)position;
 }
 
 static struct group what_of(const struct spreading *s, const struct location *at,

@@ -55,7 +55,7 @@ bool group_sort_find(const struct group_key *key, const char *name, struct group
 uint64_t group_sum(const struct summary_sums *s, enum group_number number)
 {
 	switch (number) {
-#define SUM(id, name, type, heading, place, from, value)                                           \
+#define SUM(id, name, type, heading, place, from, value, help)                                     \
 	case NUMBER_##id:                                                                          \
 		return value;
 #include "query/group_fields.def"

@@ -71,23 +71,19 @@ static void find_decades(struct counting *n)
 
 static unsigned lifetime_bin(const struct counting *n, const struct columns *c, uint32_t row)
 {
-	uint64_t lifetime = c->freed_at[row] - c->allocated_at[row];
+	uint64_t lifetime = columns_freed_at(c, row) - columns_allocated_at(c, row);
 	unsigned bin = n->bin_of[size_bin(lifetime)];
 
 	bin += lifetime >= n->decades[bin];
-	return c->freed_at[row] == NEVER ? DECADES + 1 : bin;
+	return columns_freed_at(c, row) == NEVER ? DECADES + 1 : bin;
 }
 
 static void tally_large(struct counts *k, uint64_t size, const struct tally *more)
 {
 	uint64_t index;
 
-	if (!map_get(&k->large_index, size, &index)) {
-		k->large = xgrow(k->large, k->large_count, &k->large_room, sizeof(*k->large));
-		index = k->large_count++;
-		k->large[index] = (struct size_row){ .size = size };
-		map_set(&k->large_index, size, index);
-	}
+	if (map_number(&k->large_index, size, &index))
+		*xpush(k->large, k->large_count, k->large_room) = (struct size_row){ .size = size };
 	k->large[index].weight.bytes += more->weight.bytes;
 	k->large[index].weight.count += more->weight.count;
 	k->large[index].slack += more->slack;

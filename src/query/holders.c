@@ -11,16 +11,16 @@ static void add_holder_row(struct range_holders *all, uint32_t *row_of, const st
 			   uint32_t row)
 {
 	const struct columns *c = &m->allocations;
-	uint32_t stack = answer_stack(m, c->stack[row]);
+	uint32_t stack = answer_stack(m, columns_stack(c, row));
 	uint64_t size = columns_size(c, row), slack = columns_slack_of(c, row);
-	uint64_t low = c->address[row], high = low + size + slack;
+	uint64_t low = columns_address(c, row), high = low + size + slack;
 	struct range_holder *h;
 
 	if (!row_of[stack]) {
 		all->rows = xgrow(all->rows, all->count, &all->room, sizeof(*all->rows));
-		all->rows[all->count] = (struct range_holder){ .stack = stack,
-							       .low = low,
-							       .oldest = c->allocated_at[row] };
+		all->rows[all->count] = (struct range_holder){
+			.stack = stack, .low = low, .oldest = columns_allocated_at(c, row)
+		};
 		row_of[stack] = (uint32_t)++all->count;
 	}
 	h = &all->rows[row_of[stack] - 1];
@@ -29,7 +29,7 @@ static void add_holder_row(struct range_holders *all, uint32_t *row_of, const st
 	h->slack += slack;
 	h->low = low < h->low ? low : h->low;
 	h->high = high > h->high ? high : h->high;
-	h->newest = c->allocated_at[row];
+	h->newest = columns_allocated_at(c, row);
 	all->total.bytes += size;
 	all->total.count++;
 }

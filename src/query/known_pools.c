@@ -67,8 +67,7 @@ static unsigned pool_named(struct known_pools *k, const char *reason, size_t siz
 	p = xcalloc(1, sizeof(*p));
 	p->reason = xmemdup0(reason, size);
 	p->number = (unsigned)k->pool_count;
-	k->pools = xgrow(k->pools, k->pool_count, &k->pool_room, sizeof(*k->pools));
-	k->pools[k->pool_count++] = p;
+	*xpush(k->pools, k->pool_count, k->pool_room) = p;
 	return p->number;
 }
 
@@ -82,8 +81,7 @@ static void add_rule(struct known_pools *k, enum where where, const char *text, 
 	for (char *c = rule.pattern; *c; c++)
 		if (*c == '&')
 			*c = ' ';
-	k->rules = xgrow(k->rules, k->rule_count, &k->rule_room, sizeof(*k->rules));
-	k->rules[k->rule_count++] = rule;
+	*xpush(k->rules, k->rule_count, k->rule_room) = rule;
 }
 
 /* Where it begins, the rest of the line is the reason. */
@@ -157,12 +155,11 @@ int known_pools_check(const char *text, struct err *err)
 struct known_pools *known_pools_new(void)
 {
 	struct known_pools *k = xcalloc(1, sizeof(*k));
-	char *own = user_rules_text(NULL);
+	auto_free char *own = user_rules_text(NULL);
 
 	/* What is wrong with them has been said when they were read as rules on frames. */
 	if (own)
 		read_rules(k, own, NULL);
-	free(own);
 	read_rules(k, known_pools_text, NULL);
 	return k;
 }
@@ -188,6 +185,11 @@ struct known_pools *known_pools_free(struct known_pools *k)
 unsigned known_pools_count(const struct known_pools *k)
 {
 	return (unsigned)k->pool_count;
+}
+
+const struct known_pool *known_pools_at(const struct known_pools *k, unsigned number)
+{
+	return k->pools[number];
 }
 
 void known_pools_use(struct known_pools *k, const struct responsible *r)

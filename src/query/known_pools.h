@@ -24,6 +24,7 @@ struct known_pools *known_pools_new(void);
 struct known_pools *known_pools_free(struct known_pools *p);
 /* All numbers are below. */
 unsigned known_pools_count(const struct known_pools *p);
+const struct known_pool *known_pools_at(const struct known_pools *p, unsigned number);
 /* Looks at the names of this recording from now on. */
 void known_pools_use(struct known_pools *p, const struct responsible *r);
 /* The rule that a stack's blocks are kept by, or NULL; valid as long as `p`. */

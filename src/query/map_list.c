@@ -10,7 +10,6 @@
 #include "base/order.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
-#include "query/calls.h"
 #include "query/steps.h"
 
 #define FLAG_VALUES "only_true|only_false"
@@ -26,6 +25,8 @@ const struct map_filter_row map_filter_rows[] = {
 	{ "peak_rss_min", ARG_SIZE, NULL, "this much of it, or more, was resident at some time" },
 	{ "peak_rss_max", ARG_SIZE, NULL, "never more than this was" },
 	{ "id", ARG_NUMBER, NULL, "only the map of this number" },
+	{ "name", ARG_TEXT, NULL, "this is in its name: a part of a file's path, or [heap]" },
+	{ "holds", ARG_ADDRESS, NULL, "this address is, or was, in it" },
 	{ 0 },
 };
 
@@ -42,6 +43,16 @@ static int set_flag(int8_t *flag, const char *value, struct err *err)
 		*flag = -1;
 	else
 		return err_set(err, -EINVAL, "'%.40s' is not only_true or only_false", value);
+	return 0;
+}
+
+static int set_name(struct map_filter *f, const char *text, struct err *err)
+{
+	size_t size = strlen(text) + 1;
+
+	if (size > sizeof(f->name))
+		return err_set(err, -EINVAL, "no more than %zu letters", sizeof(f->name) - 1);
+	memcpy(f->name, text, size);
 	return 0;
 }
 
@@ -68,12 +79,17 @@ int map_filter_set(struct map_filter *f, const char *name, const char *value, st
 		f->peak_rss_min = v.number;
 	} else if (i == MAP_FILTER_FLAGS + 1) {
 		f->peak_rss_max = v.number;
-	} else {
+	} else if (i == MAP_FILTER_FLAGS + 2) {
 		f->by_id = true;
 		f->id = v.number;
+	} else if (i == MAP_FILTER_FLAGS + 4) {
+		f->by_address = true;
+		f->holds = v.number;
+	} else {
+		error = set_name(f, v.text, err);
 	}
 	value_release(&v);
-	return 0;
+	return error;
 }
 
 static bool has(const struct map_history *m, const struct map_row *row, unsigned flag)
@@ -88,6 +104,17 @@ static bool has(const struct map_history *m, const struct map_row *row, unsigned
 	return row->flags & MAP_IS_OWN;
 }
 
+static bool holds(const struct map_history *m, const struct map_row *row, uint64_t address)
+{
+	for (uint32_t i = 0; i < row->region_count; i++) {
+		const struct map_region *r = &m->regions[row->first_region + i];
+
+		if (address >= r->address && address - r->address < r->length)
+			return true;
+	}
+	return false;
+}
+
 static bool fits(const struct map_history *m, const struct map_filter *f, uint32_t i)
 {
 	const struct map_row *row = &m->rows[i];
@@ -96,7 +123,8 @@ static bool fits(const struct map_history *m, const struct map_filter *f, uint32
 		if (f->flags[flag] && has(m, row, flag) != (f->flags[flag] > 0))
 			return false;
 	return row->peak_rss >= f->peak_rss_min && row->peak_rss <= f->peak_rss_max &&
-	       (!f->by_id || f->id == i);
+	       (!f->by_id || f->id == i) && (!f->by_address || holds(m, row, f->holds)) &&
+	       (!*f->name || strstr(map_history_name(m, row), f->name));
 }
 
 static uint32_t thread_of(const struct model *m, const struct map_call *call)
@@ -106,7 +134,8 @@ static uint32_t thread_of(const struct model *m, const struct map_call *call)
 
 static void add_row(struct model *shadow, const struct map_history *maps, const struct map_row *row)
 {
-	const struct map_call *call = row->call == NO_CALL ? NULL : &maps->calls.rows[row->call];
+	uint32_t maker = map_history_maker(maps, row);
+	const struct map_call *call = maker == NO_CALL ? NULL : &maps->calls.rows[maker];
 	const struct map_call *end =
 		row->end_call == NO_CALL ? NULL : &maps->calls.rows[row->end_call];
 	struct columns *c = &shadow->allocations;
@@ -114,21 +143,22 @@ static void add_row(struct model *shadow, const struct map_history *maps, const 
 
 	if (i == c->room)
 		columns_grow(c);
-	c->allocated_at[i] = row->begun;
-	c->freed_at[i] = row->ended;
-	c->address[i] = row->address;
+	c->plain.allocated_at[i] = row->begun;
+	c->plain.freed_at[i] = row->ended;
+	c->plain.address[i] = row->address;
 	columns_set_size(c, i, row->size & EVENT_SIZE_MASK, 0);
-	c->tags[i] =
+	c->plain.tags[i] =
 		tags_make(call ? thread_of(shadow, call) : 0, call ? call->call : CALL_NONE, 0);
-	c->stack[i] = call ? call->stack : STACK_NONE;
-	c->free_stack[i] = end ? end->stack : STACK_NONE;
+	c->plain.stack[i] = call ? call->stack : STACK_NONE;
+	c->plain.free_stack[i] = end ? end->stack : STACK_NONE;
 	if (end)
-		c->tags[i] = tags_freed(c->tags[i], thread_of(shadow, end), end->call, 0);
+		c->plain.tags[i] =
+			tags_freed(c->plain.tags[i], thread_of(shadow, end), end->call, 0);
 	else if (row->ended != NEVER)
-		c->tags[i] |= (uint64_t)TAG_FREE_LOST << 58;
-	c->previous[i] = NO_ALLOCATION;
-	c->chain[i] = NO_CHAIN;
-	c->position[i] = 0;
+		c->plain.tags[i] |= (uint64_t)TAG_FREE_LOST << 58;
+	c->plain.previous[i] = NO_ALLOCATION;
+	c->plain.chain[i] = NO_CHAIN;
+	c->plain.position[i] = 0;
 	c->count++;
 	shadow->recorded.allocated_bytes += columns_size(c, i);
 }
@@ -197,6 +227,7 @@ struct map_list *map_list_new(const struct model *m, struct locations *p, const 
 {
 	struct map_list *l = xcalloc(1, sizeof(*l));
 
+	l->at = NEVER;
 	l->maps = model_maps(m);
 	l->shadow = make_shadow(m, l->maps);
 	l->view = view_new(l->shadow, p, f, err);
@@ -216,7 +247,8 @@ struct map_list *map_list_free(struct map_list *l)
 	return NULL;
 }
 
-const char *const map_sort_names[MAP_SORTS] = { "timestamp", "address", "size", "peak_rss" };
+const char *const map_sort_names[MAP_SORTS] = { "timestamp", "address",	 "size",   "peak_rss",
+						"rss",	     "lifetime", "thread", "name" };
 
 enum map_sort map_sort_find(const char *name)
 {
@@ -227,23 +259,46 @@ enum map_sort map_sort_find(const char *name)
 	return (enum map_sort)i;
 }
 
+uint64_t map_list_rss(const struct map_list *l, uint32_t map)
+{
+	const struct map_usage *u = map_history_usage(l->maps, &l->maps->rows[map], l->at);
+
+	return u ? u->bytes.rss : 0;
+}
+
+static uint64_t thread_id(const struct map_list *l, uint32_t map)
+{
+	uint32_t maker = map_history_maker(l->maps, &l->maps->rows[map]);
+	uint32_t thread = maker == NO_CALL ? UINT32_MAX : l->maps->calls.rows[maker].thread;
+	const struct threads *threads = &l->shadow->tables.threads;
+
+	return thread < threads->count ? threads->rows[thread].tid : 0;
+}
+
+/* Keys are made once: that of a thread, or of what was resident, is looked for. */
 struct sorting {
-	const struct map_history *maps;
-	enum map_sort by;
+	const struct map_list *list;
+	uint64_t *keys; /* by map */
 	bool descending;
 };
 
-static uint64_t key_of(const struct sorting *s, uint32_t i)
+static uint64_t key_of(const struct map_list *l, enum map_sort by, uint32_t i)
 {
-	const struct map_row *row = &s->maps->rows[i];
+	const struct map_row *row = &l->maps->rows[i];
 
-	switch (s->by) {
+	switch (by) {
 	case MAP_SORT_ADDRESS:
 		return row->address;
 	case MAP_SORT_SIZE:
 		return row->size;
 	case MAP_SORT_PEAK_RSS:
 		return row->peak_rss;
+	case MAP_SORT_RSS:
+		return map_list_rss(l, i);
+	case MAP_SORT_LIFETIME:
+		return row->ended - row->begun;
+	case MAP_SORT_THREAD:
+		return thread_id(l, i);
 	default:
 		return row->begun;
 	}
@@ -253,21 +308,40 @@ static int compare(const void *x, const void *y, void *context)
 {
 	const struct sorting *s = context;
 	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-	uint64_t ka = key_of(s, a), kb = key_of(s, b);
+	uint64_t ka = s->keys[a], kb = s->keys[b];
 
 	if (ka == kb)
 		return a < b ? -1 : a > b;
 	return (ka < kb) == s->descending ? 1 : -1;
 }
 
+static const char *name_at(const struct map_list *l, uint32_t map)
+{
+	return map_history_name(l->maps, &l->maps->rows[map]);
+}
+
+static int compare_names(const void *x, const void *y, void *context)
+{
+	const struct sorting *s = context;
+	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+	int order = strcmp(name_at(s->list, a), name_at(s->list, b));
+
+	if (!order)
+		return a < b ? -1 : a > b;
+	return s->descending ? -order : order;
+}
+
 uint32_t map_list_page(const struct map_list *l, enum map_sort sort, bool descending, uint32_t skip,
 		       uint32_t count, uint32_t **ret_rows)
 {
-	struct sorting how = { l->maps, sort, descending };
+	auto_free uint64_t *keys = xcalloc((size_t)l->maps->count + 1, sizeof(*keys));
+	struct sorting how = { l, keys, descending };
 	uint32_t *rows = xcalloc((size_t)l->view->count + 1, sizeof(*rows));
 	uint32_t found = view_rows(l->view, 0, l->view->count, rows), left;
 
-	SORT_WITH(rows, found, compare, &how);
+	for (uint32_t i = 0; i < found && sort != MAP_SORT_NAME; i++)
+		keys[rows[i]] = key_of(l, sort, rows[i]);
+	SORT_WITH(rows, found, sort == MAP_SORT_NAME ? compare_names : compare, &how);
 	skip = skip < found ? skip : found;
 	left = found - skip;
 	memmove(rows, rows + skip, left * sizeof(*rows));

@@ -22,6 +22,7 @@ struct map_filter_row {
 };
 extern const struct map_filter_row map_filter_rows[]; /* ends with a row without a name */
 
+#define MAP_FILTER_NAME_ROOM 512
 #define MAP_FILTER_FLAGS 6
 #define MAP_FILTER_OWN 5 /* "memoir" */
 struct map_filter {
@@ -29,6 +30,9 @@ struct map_filter {
 	int8_t flags[MAP_FILTER_FLAGS]; /* 1: only true, -1: only false, 0: either */
 	bool by_id;
 	uint64_t id;
+	bool by_address;
+	uint64_t holds;			 /* an address */
+	char name[MAP_FILTER_NAME_ROOM]; /* a part of the map's; "": any */
 };
 
 void map_filter_init(struct map_filter *f);
@@ -39,6 +43,7 @@ struct map_list {
 	const struct map_history *maps;
 	struct model *shadow; /* its allocations are the maps, by number */
 	struct view *view;    /* of the shadow: which of them */
+	uint64_t at;	      /* the moment of MAP_SORT_RSS; NEVER: the end */
 };
 
 /* NULL with err.  `f` (may be NULL), `only` and the rest must outlive it. */
@@ -46,7 +51,19 @@ struct map_list *map_list_new(const struct model *m, struct locations *p, const 
 			      const struct map_filter *only, struct err *err);
 struct map_list *map_list_free(struct map_list *l);
 
-enum map_sort { MAP_SORT_TIMESTAMP, MAP_SORT_ADDRESS, MAP_SORT_SIZE, MAP_SORT_PEAK_RSS, MAP_SORTS };
+enum map_sort {
+	MAP_SORT_TIMESTAMP,
+	MAP_SORT_ADDRESS,
+	MAP_SORT_SIZE,
+	MAP_SORT_PEAK_RSS,
+	MAP_SORT_RSS,
+	MAP_SORT_LIFETIME,
+	MAP_SORT_THREAD,
+	MAP_SORT_NAME,
+	MAP_SORTS
+};
+/* What of a map was resident at the list's moment. */
+uint64_t map_list_rss(const struct map_list *l, uint32_t map);
 /* By name; MAP_SORTS if there is none. */
 enum map_sort map_sort_find(const char *name);
 extern const char *const map_sort_names[MAP_SORTS];

@@ -3,6 +3,7 @@
 #include "query/measure.h"
 
 #include "base/nearest.h"
+#include "query/blame.h"
 
 const struct measure_row measure_rows[MEASURE_COUNT] = {
 	[MEASURE_LEAKED] = { "leaked", "never freed", "what was never freed", false, false },
@@ -16,6 +17,10 @@ const struct measure_row measure_rows[MEASURE_COUNT] = {
 			       false },
 	[MEASURE_SHORT_LIVED] = { "short_lived", "short-lived",
 				  "what was freed before it reached an age", false, true },
+	[MEASURE_PINNED] = { "pinned", "kept resident",
+			     "resident memory by whose live blocks are in its pages; of those of "
+			     "several, each has its part",
+			     false, false },
 };
 
 enum measure measure_find(const char *name)
@@ -62,6 +67,8 @@ struct measuring measuring_of(const struct model *m, enum measure measure, uint6
 		how.at = measure_stamp(m, at_ns);
 	else if (measure == MEASURE_SHORT_LIVED)
 		how.at = measure_ticks(m, at_ns);
+	else if (measure == MEASURE_PINNED)
+		how.at = at_ns ? measure_stamp(m, at_ns) : blame_moment(m);
 	return how;
 }
 

@@ -3,7 +3,8 @@
 /* What an allocation weighs: one list for trees, groups, differences, exporters and scripts.
  *
  * A measure says which allocations count.  Each of them counts as one, and as the bytes that were
- * asked for.  Any thread. */
+ * asked for; but `pinned` weighs stacks by the resident memory that their blocks keep (blame.h).
+ * Any thread. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,13 +17,14 @@ enum measure {
 	MEASURE_TEMPORARY,   /* freed by their thread's next event */
 	MEASURE_ALIVE_AT,    /* alive at one moment */
 	MEASURE_SHORT_LIVED, /* freed before they were `at` ticks old */
+	MEASURE_PINNED,	     /* alive at one moment; see below */
 	MEASURE_COUNT
 };
 
 /* A measure with what it needs to know. */
 struct measuring {
 	enum measure measure;
-	uint64_t at; /* ALIVE_AT: a stamp; SHORT_LIVED: ticks; PEAK: the peak's stamp */
+	uint64_t at; /* ALIVE_AT, PINNED: a stamp; SHORT_LIVED: ticks; PEAK: the peak's stamp */
 };
 
 struct weight {
@@ -46,7 +48,8 @@ extern const struct measure_row measure_rows[MEASURE_COUNT];
 
 /* By its name, '-' and '_' alike; MEASURE_COUNT if there is none. */
 enum measure measure_find(const char *name);
-/* `at` is ns after the start for ALIVE_AT, ns for SHORT_LIVED, and of no meaning elsewhere. */
+/* `at` is ns after the start for ALIVE_AT and PINNED (0: the last sample of the memory maps), ns
+ * for SHORT_LIVED, and of no meaning elsewhere. */
 struct measuring measuring_of(const struct model *m, enum measure measure, uint64_t at_ns);
 /* What all rows of a recording weigh. */
 struct weight measuring_total(const struct model *m, const struct measuring *how);
@@ -56,20 +59,29 @@ static inline bool measuring_takes(const struct measuring *how, const struct col
 {
 	switch (how->measure) {
 	case MEASURE_LEAKED:
-		return c->freed_at[row] == NEVER;
+		return columns_freed_at(c, row) == NEVER;
 	case MEASURE_PEAK:
 	case MEASURE_ALIVE_AT:
-		return c->allocated_at[row] <= how->at && c->freed_at[row] > how->at;
+	case MEASURE_PINNED:
+		return columns_allocated_at(c, row) <= how->at &&
+		       columns_freed_at(c, row) > how->at;
 	case MEASURE_TEMPORARY:
-		return tags_flags(c->tags[row]) & TAG_TEMPORARY;
+		return tags_flags(columns_tags(c, row)) & TAG_TEMPORARY;
 	case MEASURE_SHORT_LIVED:
-		return c->freed_at[row] != NEVER &&
-		       c->freed_at[row] - c->allocated_at[row] < how->at;
+		return columns_freed_at(c, row) != NEVER &&
+		       columns_freed_at(c, row) - columns_allocated_at(c, row) < how->at;
 	case MEASURE_ALLOCATED:
 	case MEASURE_COUNT:
 		break;
 	}
 	return true;
+}
+
+/* Is it about what is alive at the stamp `at`? */
+static inline bool measuring_has_moment(const struct measuring *how)
+{
+	return how->measure == MEASURE_PEAK || how->measure == MEASURE_ALIVE_AT ||
+	       how->measure == MEASURE_PINNED;
 }
 
 /* The last stamp that is not later than so many ns after the start: what model_ns() turns back. */

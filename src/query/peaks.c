@@ -6,10 +6,14 @@
  * after the other they give the peaks. */
 #include "query/peaks.h"
 
-#include <pthread.h>
+#include <string.h>
 
+#include "base/buf.h"
+#include "base/hold_lock.h"
 #include "base/parallel.h"
+#include "base/scratch.h"
 #include "base/xalloc.h"
+#include "model/cache.h"
 #include "model/stats.h"
 #include "query/event_iterator.h"
 
@@ -39,7 +43,7 @@ static void walk_stretch(void *context, unsigned worker, uint64_t first, uint64_
 			event_iterator_between(m, p->borders[i], p->borders[i + 1]);
 
 		while (event_iterator_next(&t)) {
-			uint32_t stack = c->stack[t.row];
+			uint32_t stack = columns_stack(c, t.row);
 			struct growth *g = &p->growths[i][node_is_known(nodes, stack) ? stack : 0];
 			int64_t size = (int64_t)columns_size(c, t.row);
 
@@ -102,13 +106,51 @@ struct stack_peak *peaks_of_stacks(const struct model *m)
 	return peaks_of_view(&(struct view){ .model = m });
 }
 
+#define KIND ".peaks"
+
+/* Those that somebody found before, by row of the summary; NULL: nobody did. */
+static struct stack_peak *peaks_found_before(const struct model *m, const struct summary *s)
+{
+	uint32_t n = m->tables.nodes.count ? m->tables.nodes.count : 1;
+	struct scratch file;
+	size_t size;
+	const struct stack_peak *found = cache_beside_map(m, KIND, &file, &size);
+	struct stack_peak *peaks = NULL;
+
+	if (found && size == s->count * sizeof(*found)) {
+		peaks = xcalloc(n, sizeof(*peaks));
+		for (uint32_t i = 0; i < s->count; i++)
+			peaks[s->rows[i].stack] = found[i];
+	}
+	scratch_release(&file);
+	return peaks;
+}
+
+static void keep_peaks(const struct model *m, const struct summary *s,
+		       const struct stack_peak *peaks)
+{
+	auto_buf struct buf bytes = { 0 };
+
+	for (uint32_t i = 0; i < s->count; i++) {
+		struct stack_peak to;
+
+		memset(&to, 0, sizeof(to)); /* no byte of it is by chance */
+		to.bytes = peaks[s->rows[i].stack].bytes;
+		to.count = peaks[s->rows[i].stack].count;
+		to.at = peaks[s->rows[i].stack].at;
+		buf_add(&bytes, &to, sizeof(to));
+	}
+	cache_beside_put(m, KIND, bytes.data, bytes.size);
+}
+
 const struct stack_peak *model_peaks(const struct model *m)
 {
 	struct summary *s = (struct summary *)model_summary(m); /* where it is kept */
 	struct stack_peak *peaks;
 
-	pthread_mutex_lock(&s->making_peaks);
-	peaks = s->peaks;
+	hold_lock(&s->making_peaks);
+	peaks = s->peaks ? s->peaks : peaks_found_before(m, s);
+	s->peaks = peaks;
 	if (!peaks) {
 		peaks = peaks_of_stacks(m);
 		for (size_t i = 0; i < m->tables.removed.count; i++) {
@@ -122,7 +164,7 @@ const struct stack_peak *model_peaks(const struct model *m)
 				};
 		}
 		s->peaks = peaks;
+		keep_peaks(m, s, peaks);
 	}
-	pthread_mutex_unlock(&s->making_peaks);
 	return peaks;
 }

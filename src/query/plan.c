@@ -5,14 +5,18 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "query/allocator.h"
 #include "query/clock.h"
 #include "query/map_ranges.h"
+#include "query/origin.h"
 #include "query/peaks.h"
 #include "query/responsible.h"
 #include "query/steps.h"
+#include "wire/wide.h"
 
 struct binder {
 	const struct view *v;
@@ -220,8 +224,7 @@ static bool moment(struct binder *b, const struct value *v, uint64_t *from, uint
 
 	*from = v->number;
 	if (v->kind == VALUE_PERCENT)
-		*from = (uint64_t)((unsigned __int128)clock_ns(&b->clock, b->clock.end) *
-				   v->number / 100000000);
+		*from = wide_scale(clock_ns(&b->clock, b->clock.end), v->number, 100000000);
 	*to = *from + v->width;
 	if (v->kind != VALUE_UNIX)
 		return true;
@@ -319,14 +322,13 @@ static uint32_t *depths(const struct nodes *nodes, uint32_t count)
 
 static bool share_fits(enum filter_op op, uint64_t part, uint64_t whole, uint64_t percent)
 {
-	unsigned __int128 a = (unsigned __int128)part * 100000000;
-	unsigned __int128 z = (unsigned __int128)percent * whole;
+	int order = wide_compare(part, 100000000, percent, whole);
 
-	return op == OP_EQ   ? a == z
-	       : op == OP_LT ? a < z
-	       : op == OP_LE ? a <= z
-	       : op == OP_GT ? a > z
-			     : a >= z;
+	return op == OP_EQ   ? order == 0
+	       : op == OP_LT ? order < 0
+	       : op == OP_LE ? order <= 0
+	       : op == OP_GT ? order > 0
+			     : order >= 0;
 }
 
 static uint64_t stack_value(struct binder *b, int which, const struct summary_row *row)
@@ -590,6 +592,18 @@ static struct step *bind_map(struct binder *b, const struct condition *c)
 	return s;
 }
 
+/* All of a recording, or nothing of it. */
+static struct step *bind_origin(struct binder *b, const struct condition *c)
+{
+	auto_buf struct buf text = { 0 };
+	bool fits;
+
+	buf_text(&text, "");
+	origin_text(b->m, (enum origin)c->field->which, &text);
+	fits = name_fits(b, c, text.data);
+	return b->error ? NULL : step_new(fits ? STEP_ALL : STEP_NOTHING, 0);
+}
+
 static struct step *bind_test(struct binder *b, const struct condition *c)
 {
 	switch (c->field->class) {
@@ -611,6 +625,8 @@ static struct step *bind_test(struct binder *b, const struct condition *c)
 		return bind_map(b, c);
 	case FIELD_RESPONSIBLE:
 		return bind_responsible(b, c);
+	case FIELD_ORIGIN:
+		return bind_origin(b, c);
 	case FIELD_FRAME: /* is inside a CONDITION_FRAME */
 		break;
 	}

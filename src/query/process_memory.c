@@ -11,10 +11,12 @@
 #include "model/map_history.h"
 #include "model/stats.h"
 
+#define MAP_BY_ANOTHER (MAP_BY_ALLOCATOR | MAP_BY_LIBC)
+
 bool map_is_programs(const struct map_row *row)
 {
 	return row->call != NO_CALL && row->flags & MAP_IS_ANONYMOUS &&
-	       !(row->flags & (MAP_IS_OWN | MAP_IS_SHARED | MAP_BY_ALLOCATOR)) &&
+	       !(row->flags & (MAP_IS_OWN | MAP_IS_SHARED | MAP_BY_ANOTHER)) &&
 	       row->flags & (MAP_CAN_READ | MAP_CAN_WRITE);
 }
 
@@ -22,7 +24,7 @@ bool map_is_programs(const struct map_row *row)
 static bool is_unmapped(const struct map_history *m, const struct map_row *row)
 {
 	return row->region_count && !m->regions[row->first_region].inode &&
-	       (row->call == NO_CALL || row->flags & MAP_BY_ALLOCATOR) &&
+	       (row->call == NO_CALL || row->flags & MAP_BY_ANOTHER) &&
 	       !(row->flags & MAP_IS_SHARED);
 }
 
@@ -101,8 +103,8 @@ static uint32_t mapper_of(struct locations *p, uint32_t stack)
 static void find_mapper(struct process_memory *p, const struct map_history *m,
 			struct locations *names)
 {
-	struct map place = { 0 };
-	struct mapped_by *all = xcalloc(m->count, sizeof(*all));
+	auto_release(map_release) struct map place = { 0 };
+	auto_free struct mapped_by *all = xcalloc(m->count, sizeof(*all));
 
 	locations_resolve_all(names);
 	for (uint32_t i = 0; i < m->count; i++) {
@@ -114,10 +116,8 @@ static void find_mapper(struct process_memory *p, const struct map_history *m,
 		if (!size)
 			continue;
 		stack = m->calls.rows[row->call].stack;
-		if (!map_get(&place, mapper_of(names, stack), &position)) {
-			position = p->mapped_by_functions++;
-			map_set(&place, mapper_of(names, stack), position);
-		}
+		if (map_number(&place, mapper_of(names, stack), &position))
+			p->mapped_by_functions++;
 		by = &all[position];
 		by->maps++;
 		by->bytes += size;
@@ -129,8 +129,6 @@ static void find_mapper(struct process_memory *p, const struct map_history *m,
 	for (uint32_t i = 0; i < p->mapped_by_functions; i++)
 		if (all[i].bytes > p->mapped_by.bytes)
 			p->mapped_by = all[i];
-	map_release(&place);
-	free(all);
 }
 
 bool process_memory_mapper(const struct view *v, uint32_t stack, struct buf *out)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/buf_text.h"
-#include "base/path.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "query/condition.h"
@@ -204,6 +203,33 @@ struct responsible *responsible_so_far(const struct model *m, struct locations *
 	responsible_choose(r);
 	wrappers_find(r, rows, count);
 	return r;
+}
+
+struct responsible *responsible_untold(const struct model *m, struct locations *p)
+{
+	struct responsible *r = xcalloc(1, sizeof(*r));
+
+	r->model = m;
+	r->locations = p;
+	return r;
+}
+
+void responsible_tell(struct responsible *r, const uint8_t *kinds)
+{
+	struct locations *p = r->locations;
+
+	free(r->kinds);
+	free(r->told);
+	free(r->index_of_location);
+	free(r->location_of_node);
+	r->kinds = xcalloc((size_t)locations_frame_count(p) + 1, 1);
+	r->told = xcalloc((size_t)locations_frame_count(p) + 1, 1);
+	r->index_of_location = xcalloc((size_t)locations_count(p) + 1, 1);
+	r->location_of_node =
+		xcalloc((size_t)r->model->tables.nodes.count + 1, sizeof(*r->location_of_node));
+	for (uint32_t i = 0; i < locations_count(p); i++)
+		r->kinds[locations_at(p, i)->first_frame] = kinds[i];
+	responsible_choose(r);
 }
 
 struct responsible *responsible_free(struct responsible *r)

@@ -45,6 +45,10 @@ struct responsible *responsible_new(const struct model *m, struct locations *p,
  * now. */
 struct responsible *responsible_so_far(const struct model *m, struct locations *p,
 				       const struct stack_traffic *rows, size_t count);
+/* Of stacks whose frames were judged before (model/named.h): nothing is known yet, and then by
+ * location, again whenever there are more. */
+struct responsible *responsible_untold(const struct model *m, struct locations *p);
+void responsible_tell(struct responsible *r, const uint8_t *kinds);
 struct responsible *responsible_free(struct responsible *r);
 
 /* False: it has no known stack. */

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf_text.h"
-#include "base/buf_type.h"
 #include "base/parallel.h"
 #include "model/stats.h"
 
@@ -183,7 +181,8 @@ static void choose_most(const struct figures *f, const struct view *v, struct fi
 {
 	const struct model *m = v->model;
 	auto_free uint32_t *place = xcalloc(responsible_units(f->responsible), sizeof(*place));
-	struct figures sums = { .view = v, .responsible = f->responsible };
+	auto_release(figures_release) struct figures sums = { .view = v,
+							      .responsible = f->responsible };
 	const struct function_figures *most;
 
 	VIEW_EACH(v, 0, m->allocations.count, row)
@@ -196,7 +195,6 @@ static void choose_most(const struct figures *f, const struct view *v, struct fi
 		ret->stack = most->stack;
 		ret->most = most->weights[FIGURE_ALLOCATED];
 	}
-	figures_release(&sums);
 }
 
 void figures_choose(const struct figures *f, const char *expression, struct figures_chosen *ret)

@@ -69,7 +69,7 @@ static uint64_t figure_value(const struct sentence *s, size_t offset)
 static void say_figure(struct sentence *s, const struct figure *f)
 {
 	uint64_t value = f->kind == PART_FUNCTION ? s->stack : figure_value(s, f->value);
-	struct buf words = { 0 };
+	auto_buf struct buf words = { 0 };
 	const char *unit = "";
 	struct human text;
 
@@ -101,7 +101,6 @@ static void say_figure(struct sentence *s, const struct figure *f)
 	}
 	buf_printf(&words, "%s%s", text.text, unit);
 	add_part(s, f->kind, value, words.data, words.size);
-	buf_release(&words);
 }
 
 static const struct figure *figure_find(const char *name, size_t size)

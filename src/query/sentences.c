@@ -6,7 +6,6 @@
 #include "base/buf_text.h"
 #include "base/buf_type.h"
 #include "query/sentence_rules.h"
-#include "query/sentence_words.h"
 
 #define TREE(measure) "tree", "measure=" measure, "tree -m " measure, "flame"
 #define LEAKS "leaks", "held=true", "leaks --held", "leaks"
@@ -41,9 +40,9 @@ static void sentence_release(struct sentence *s)
 
 struct sentence *sentence_add(struct sentence_list *to, enum sentence_kind kind)
 {
-	to->rows = xgrow(to->rows, to->count, &to->room, sizeof(*to->rows));
-	to->rows[to->count] = (struct sentence){ .kind = kind, .term = xstrdup("") };
-	return &to->rows[to->count++];
+	*xpush(to->rows, to->count, to->room) =
+		(struct sentence){ .kind = kind, .term = xstrdup("") };
+	return &to->rows[to->count - 1];
 }
 
 void sentence_about(struct sentence *s, const char *expression)
@@ -71,7 +70,7 @@ void sentence_name(struct sentence_list *to, struct sentence *s, uint32_t stack)
 void sentence_about_function(struct sentence_list *to, struct sentence *s, uint32_t stack)
 {
 	struct responsible_frame f;
-	struct buf term = { 0 };
+	auto_buf struct buf term = { 0 };
 
 	sentence_name(to, s, stack);
 	if (responsible_find(to->figures->responsible, stack, &f)) {
@@ -81,7 +80,6 @@ void sentence_about_function(struct sentence_list *to, struct sentence *s, uint3
 	} else {
 		sentence_about(s, "backtrace = 0");
 	}
-	buf_release(&term);
 }
 
 static int by_stake(const void *a, const void *b)

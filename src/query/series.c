@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "base/xalloc.h"
 #include "query/event_iterator.h"
+#include "wire/wide.h"
 
 #define PIECES_MAX 64
 #define ROWS_BLOCK 65536
@@ -43,13 +44,12 @@ struct filling {
 
 uint64_t series_edge(const struct series *s, uint32_t bucket)
 {
-	return s->from + (uint64_t)((unsigned __int128)(s->to - s->from) * bucket / s->count);
+	return s->from + wide_scale(s->to - s->from, bucket, s->count);
 }
 
 static uint32_t bucket_of(const struct series *s, uint64_t stamp)
 {
-	uint32_t b =
-		(uint32_t)((unsigned __int128)(stamp - s->from) * s->count / (s->to - s->from));
+	uint32_t b = (uint32_t)wide_scale(stamp - s->from, s->count, s->to - s->from);
 
 	while (b + 1 < s->count && series_edge(s, b + 1) <= stamp)
 		b++;
@@ -84,7 +84,7 @@ static void add_event(struct part *p, struct sum *now, const struct columns *c, 
 	now->count++;
 	p->allocated_bytes += (uint64_t)size;
 	p->allocated_count++;
-	if (c->freed_at[row] == NEVER) {
+	if (columns_freed_at(c, row) == NEVER) {
 		now->leaked_bytes += size;
 		now->leaked_count++;
 	}
@@ -143,12 +143,12 @@ static void sum_before(void *context, unsigned worker, uint64_t first, uint64_t 
 	for (uint64_t i = first; i < first + count; i++) {
 		int64_t size;
 
-		if (c->freed_at[i] < f->s->from || !view_has(f->v, (uint32_t)i))
+		if (columns_freed_at(c, i) < f->s->from || !view_has(f->v, (uint32_t)i))
 			continue;
 		size = (int64_t)columns_size(c, (uint32_t)i);
 		sum.bytes += size;
 		sum.count++;
-		if (c->freed_at[i] == NEVER) {
+		if (columns_freed_at(c, i) == NEVER) {
 			sum.leaked_bytes += size;
 			sum.leaked_count++;
 		}

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "pairing/columns.h"
 
 #define ROOM_FIRST ((size_t)1024)
 

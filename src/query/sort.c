@@ -139,7 +139,7 @@ static inline uint64_t key_of(const struct sorting *s, uint32_t row)
 	const struct model *m = s->v->model;
 
 	if (s->field->class == FIELD_THREAD)
-		return m->tables.threads.rows[tags_thread(m->allocations.tags[row])].tid;
+		return m->tables.threads.rows[tags_thread(columns_tags(&m->allocations, row))].tid;
 	return field_number(m, &s->clock, (enum row_number)s->field->which, row);
 }
 

@@ -15,11 +15,8 @@ static struct source_line *find_line(struct source_line **rows, size_t *count, s
 {
 	uint64_t key = (uint64_t)file << 32 | line, at;
 
-	if (!map_get(of, key, &at)) {
-		*rows = xgrow(*rows, *count, room, sizeof(**rows));
-		(*rows)[*count] = (struct source_line){ .file = file, .line = line };
-		map_set(of, key, at = (*count)++);
-	}
+	if (map_number(of, key, &at))
+		*xpush(*rows, *count, *room) = (struct source_line){ .file = file, .line = line };
 	return &(*rows)[at];
 }
 
@@ -79,7 +76,11 @@ static void add_stack(struct source_lines *l, const struct model *m, const struc
 	}
 }
 
-ORDER(by_weight, struct source_line, FALLING(total.bytes) ?: RISING(file))
+/* Numbers of texts follow from the order in which names were found, on several cores. */
+ORDER_WITH(by_weight, struct source_line, struct locations,
+	   FALLING(total.bytes)
+		   ?: strcmp(locations_string(context, x->file),
+			     locations_string(context, y->file)))
 
 ORDER(by_line, struct source_line, RISING(line))
 
@@ -95,7 +96,7 @@ void source_lines_init(struct source_lines *l, const struct view *v, const struc
 	for (uint32_t i = 0; i < w.count; i++)
 		add_stack(l, v->model, &w.rows[i], i);
 	stack_weights_release(&w);
-	SORT(l->files, l->file_count, by_weight);
+	SORT_WITH(l->files, l->file_count, by_weight, v->locations);
 	SORT(l->rows, l->row_count, by_line);
 }
 

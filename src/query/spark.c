@@ -31,16 +31,18 @@ static void draw_block(void *context, unsigned worker, uint64_t first, uint64_t 
 
 	VIEW_EACH(s->view, first, count, row)
 	{
-		uint32_t key =
-			s->by_thread ? tags_thread(c->tags[row]) : answer_stack(m, c->stack[row]);
+		uint32_t key = s->by_thread ? tags_thread(columns_tags(c, row))
+					    : answer_stack(m, columns_stack(c, row));
 		uint32_t curve = s->curve_of[key];
 		int64_t size = (int64_t)columns_size(c, row);
 
 		if (curve == SPARK_NONE)
 			continue;
-		changes[(size_t)curve * s->points + point_of(d, c->allocated_at[row])] += size;
-		if (c->freed_at[row] != NEVER)
-			changes[(size_t)curve * s->points + point_of(d, c->freed_at[row])] -= size;
+		changes[(size_t)curve * s->points + point_of(d, columns_allocated_at(c, row))] +=
+			size;
+		if (columns_freed_at(c, row) != NEVER)
+			changes[(size_t)curve * s->points +
+				point_of(d, columns_freed_at(c, row))] -= size;
 	}
 }
 

@@ -14,10 +14,15 @@
 
 void stack_frames_of(struct stack_frames *s, const struct view *v, uint32_t stack)
 {
+	stack_frames_inner(s, v, stack, SIZE_MAX);
+}
+
+void stack_frames_inner(struct stack_frames *s, const struct view *v, uint32_t stack, size_t enough)
+{
 	const struct nodes *n = &v->model->tables.nodes;
 
 	s->count = 0;
-	for (uint32_t id = stack; node_is_known(n, id); id = n->parent[id]) {
+	for (uint32_t id = stack; node_is_known(n, id) && s->count < enough; id = n->parent[id]) {
 		uint32_t location = locations_of_node(v->locations, id);
 		const struct location *p = locations_at(v->locations, location);
 		unsigned count;

@@ -29,6 +29,9 @@ struct stack_frames {
 
 /* Fills it; none for a stack that is not known. */
 void stack_frames_of(struct stack_frames *s, const struct view *v, uint32_t stack);
+/* The same, but ends where there are enough; the last location is whole. */
+void stack_frames_inner(struct stack_frames *s, const struct view *v, uint32_t stack,
+			size_t enough);
 void stack_frames_release(struct stack_frames *s);
 
 /* Its function, or "0x1234" where that is not known.  UTF-8. */

@@ -42,7 +42,8 @@
 /* What was freed, as far as it is known by whom. */
 static inline bool has_free(const struct columns *c, uint32_t row)
 {
-	return c->freed_at[row] != NEVER && !(tags_flags(c->tags[row]) & TAG_FREE_LOST);
+	return columns_freed_at(c, row) != NEVER &&
+	       !(tags_flags(columns_tags(c, row)) & TAG_FREE_LOST);
 }
 
 /* How many markers were set up to a time. */
@@ -68,12 +69,12 @@ static void run_allocated(const struct columns *c, uint64_t low, uint64_t high, 
 
 	if (last >= c->count)
 		last = c->count - 1;
-	if (c->allocated_at[first] > high || c->allocated_at[last] < low)
+	if (columns_allocated_at(c, first) > high || columns_allocated_at(c, last) < low)
 		memset(out, 0, words * sizeof(*out));
-	else if (c->allocated_at[first] >= low && c->allocated_at[last] <= high)
+	else if (columns_allocated_at(c, first) >= low && columns_allocated_at(c, last) <= high)
 		memcpy(out, mask, words * sizeof(*out));
 	else
-		SCAN(IN_RANGE(c->allocated_at[row]));
+		SCAN(IN_RANGE(columns_allocated_at(c, row)));
 }
 
 static void run_number(const struct plan *p, const struct step *s, uint32_t first, uint32_t words,
@@ -91,8 +92,8 @@ static void run_number(const struct plan *p, const struct step *s, uint32_t firs
 		return;
 	}
 	if (s->which == ROW_MARKER) {
-		marker = marker_before(markers, c->allocated_at[first]);
-		SCAN(IN_RANGE(marker_of(markers, c->allocated_at[row], &marker)));
+		marker = marker_before(markers, columns_allocated_at(c, first));
+		SCAN(IN_RANGE(marker_of(markers, columns_allocated_at(c, row), &marker)));
 		return;
 	}
 	switch ((enum row_number)s->which) {
@@ -112,14 +113,14 @@ static void run_flag(const struct plan *p, const struct step *s, uint32_t first,
 
 	switch ((enum flag)s->which) {
 	case FLAG_LEAKED:
-		SCAN(c->freed_at[row] == NEVER);
+		SCAN(columns_freed_at(c, row) == NEVER);
 		return;
 	case FLAG_CHAIN_LEAKED:
-		SCAN(c->freed_at[chain_of(p->m, row).last] == NEVER);
+		SCAN(columns_freed_at(c, chain_of(p->m, row).last) == NEVER);
 		return;
 	case FLAG_OTHER_THREAD:
 		SCAN(has_free(c, row) &&
-		     tags_free_thread(c->tags[row]) != tags_thread(c->tags[row]));
+		     tags_free_thread(columns_tags(c, row)) != tags_thread(columns_tags(c, row)));
 		return;
 	default: /* the others are sets, or tests of tags */
 		memset(out, 0, words * sizeof(*out));
@@ -207,29 +208,29 @@ void step_run(const struct plan *p, const struct step *s, uint32_t first, uint32
 		run_flag(p, s, first, words, mask, out);
 		return;
 	case STEP_MAP:
-		SCAN(map_ranges_overlap(s->map, c->address[row], columns_size(c, row),
-					c->allocated_at[row], c->freed_at[row]));
+		SCAN(map_ranges_overlap(s->map, columns_address(c, row), columns_size(c, row),
+					columns_allocated_at(c, row), columns_freed_at(c, row)));
 		return;
 	case STEP_TAGS:
-		SCAN((c->tags[row] & s->low) == s->high);
+		SCAN((columns_tags(c, row) & s->low) == s->high);
 		return;
 	case STEP_STACKS:
-		SCAN(in_set(s, c->stack[row]));
+		SCAN(in_set(s, columns_stack(c, row)));
 		return;
 	case STEP_FREE_STACKS:
-		SCAN(has_free(c, row) && in_set(s, c->free_stack[row]));
+		SCAN(has_free(c, row) && in_set(s, columns_free_stack(c, row)));
 		return;
 	case STEP_THREADS:
-		SCAN(has_bit(s, tags_thread(c->tags[row])));
+		SCAN(has_bit(s, tags_thread(columns_tags(c, row))));
 		return;
 	case STEP_FREE_THREADS:
-		SCAN(has_free(c, row) && has_bit(s, tags_free_thread(c->tags[row])));
+		SCAN(has_free(c, row) && has_bit(s, tags_free_thread(columns_tags(c, row))));
 		return;
 	case STEP_CALLS:
-		SCAN(bit_get(s->bits, tags_call(c->tags[row])));
+		SCAN(bit_get(s->bits, tags_call(columns_tags(c, row))));
 		return;
 	case STEP_FREE_CALLS:
-		SCAN(has_free(c, row) && bit_get(s->bits, tags_free_call(c->tags[row])));
+		SCAN(has_free(c, row) && bit_get(s->bits, tags_free_call(columns_tags(c, row))));
 		return;
 	}
 }

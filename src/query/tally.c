@@ -155,7 +155,7 @@ static struct tally_row *row_of_block(struct tally *t, uint32_t row)
 {
 	const struct columns *c = &t->model->allocations;
 
-	return row_of_stack(t, c->stack[row], tags_call(c->tags[row]));
+	return row_of_stack(t, columns_stack(c, row), tags_call(columns_tags(c, row)));
 }
 
 static void block_begins(struct tally *t, uint32_t row)
@@ -196,12 +196,12 @@ void tally_observe(void *tally, const struct event *e, uint32_t ring, uint64_t a
 	pass_time(t, at);
 	if (row == NO_ALLOCATION)
 		return;
-	if (op == OP_REALLOC_TO && c->previous[row] != NO_ALLOCATION)
-		settle_block(t, c->previous[row], false);
+	if (op == OP_REALLOC_TO && columns_previous(c, row) != NO_ALLOCATION)
+		settle_block(t, columns_previous(c, row), false);
 	if (op == OP_ALLOC || op == OP_REALLOC_TO)
 		block_begins(t, row);
-	settle_block(t, row, c->freed_at[row] == NEVER);
-	if (op == OP_FREE && tags_flags(c->tags[row]) & TAG_TEMPORARY) {
+	settle_block(t, row, columns_freed_at(c, row) == NEVER);
+	if (op == OP_FREE && tags_flags(columns_tags(c, row)) & TAG_TEMPORARY) {
 		row_of_block(t, row)->temporary++;
 		t->all.temporary++;
 	}
@@ -262,8 +262,8 @@ static void take_window(struct tally *t, const struct model *m)
 	const struct columns *c = &m->allocations;
 
 	while (event_iterator_next(&events)) {
-		struct tally_row *row =
-			row_of_stack(t, c->stack[events.row], tags_call(c->tags[events.row]));
+		struct tally_row *row = row_of_stack(t, columns_stack(c, events.row),
+						     tags_call(columns_tags(c, events.row)));
 		int64_t size = (int64_t)columns_size(c, events.row);
 		struct tally_recent *recents[] = { recent_of(t, row), recent_of(t, &t->all) };
 

@@ -21,14 +21,14 @@ static void sum_threads_block(void *context, unsigned worker, uint64_t first, ui
 
 	VIEW_EACH(s->v, first, count, row)
 	{
-		uint64_t size = columns_size(c, row), tags = c->tags[row];
+		uint64_t size = columns_size(c, row), tags = columns_tags(c, row);
 		struct thread_sums *t = &s->sums[worker][tags_thread(tags)];
-		bool freed = c->freed_at[row] != NEVER;
+		bool freed = columns_freed_at(c, row) != NEVER;
 
-		if (!t->allocated_count || c->allocated_at[row] < t->first_ns)
-			t->first_ns = c->allocated_at[row];
-		if (c->allocated_at[row] > t->last_ns)
-			t->last_ns = c->allocated_at[row];
+		if (!t->allocated_count || columns_allocated_at(c, row) < t->first_ns)
+			t->first_ns = columns_allocated_at(c, row);
+		if (columns_allocated_at(c, row) > t->last_ns)
+			t->last_ns = columns_allocated_at(c, row);
 		t->allocated_bytes += size;
 		t->allocated_count++;
 		if (!freed) {

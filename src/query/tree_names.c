@@ -45,10 +45,7 @@ static uint32_t pair(struct map *m, uint32_t a, uint32_t b)
 {
 	uint64_t key = (uint64_t)a << 32 | b, id;
 
-	if (map_get(m, key, &id))
-		return (uint32_t)id;
-	id = m->count;
-	map_set(m, key, id);
+	map_number(m, key, &id);
 	return (uint32_t)id;
 }
 

@@ -122,7 +122,7 @@ static void walk_branches(struct shaping *s, const struct branch *root,
 				       void *context),
 			  void *context)
 {
-	uint32_t *last_child = NULL;
+	auto_free uint32_t *last_child = NULL;
 	size_t last_room = 0;
 	double share = s->t->options.min_share * (double)tree_weight(&s->t->options, &root->total);
 	uint64_t least = share < 1 ? 0 : (uint64_t)share;
@@ -149,7 +149,6 @@ static void walk_branches(struct shaping *s, const struct branch *root,
 		find(s, &b, node, context);
 		keep_siblings(s, node);
 	}
-	free(last_child);
 	free(s->todo);
 	free(s->parents);
 	free(s->siblings);

@@ -42,7 +42,7 @@ static int read_file(const char *path, struct buf *out)
 
 char *user_rules_text(struct err *err)
 {
-	struct buf path = { 0 }, text = { 0 };
+	auto_buf struct buf path = { 0 }, text = { 0 };
 	char *ret = NULL;
 	int error;
 
@@ -52,8 +52,6 @@ char *user_rules_text(struct err *err)
 		ret = xmemdup0(text.data, text.size);
 	else if (error && ((error != -ENOENT && error != -ENOTDIR) || getenv("MEMOIR_FRAMES")))
 		err_set(err, error, "%s: %s", path.data, strerror(-error));
-	buf_release(&path);
-	buf_release(&text);
 	return ret;
 }
 

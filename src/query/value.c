@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/xalloc.h"
+#include "wire/wide.h"
 
 #define UNIX_MS_FROM 100000000000ull /* a bare number from here on is a date, not a duration */
 #define DAY_NS 86400000000000ull
@@ -125,7 +126,7 @@ static bool read_number(const char **p, const struct unit *units, uint64_t bare,
 	const struct unit *unit;
 	uint64_t digits = 0, scale = 1, factor = bare;
 	bool any = false, point = false;
-	unsigned __int128 product;
+	uint64_t number;
 
 	for (; isdigit((unsigned char)**p) || (**p == '.' && !point); (*p)++) {
 		if (**p == '.') {
@@ -144,10 +145,11 @@ static bool read_number(const char **p, const struct unit *units, uint64_t bare,
 		factor = unit->factor;
 	if (!any || (!unit && !bare))
 		return false;
-	product = (unsigned __int128)digits * factor;
-	if (product % scale || product / scale > NUMBER_MAX)
+	number = wide_scale(digits, factor, scale);
+	if (wide_compare(digits, factor, scale, NUMBER_MAX) > 0 ||
+	    wide_compare(digits, factor, scale, number))
 		return false;
-	*ret_number = (uint64_t)(product / scale);
+	*ret_number = number;
 	return true;
 }
 

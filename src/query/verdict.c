@@ -55,28 +55,34 @@ struct group {
 	struct left left;
 	const struct known_pool *known;
 	uint32_t first, count; /* in struct judging.stacks, most first */
-	uint32_t set;	       /* of events, plus one; 0: too little to be judged */
-	struct verdict *rows;  /* of its stacks; those judged alone, then the rest */
+	uint32_t leaking;      /* of them, those that leaked */
+	uint32_t part;	       /* the group of those alone, plus one; 0: there is none */
+	bool is_part;
+	uint32_t set;	      /* of events, plus one; 0: too little to be judged */
+	struct verdict *rows; /* of its stacks; those judged alone, then the rest */
 	uint32_t row_count;
 };
 
 struct judging {
 	const struct view *view;
 	const struct verdict_options *options;
-	struct verdicts *v;
+	struct left held; /* alive when the work was done, and freed at exit, of all stacks */
 	struct work work;
 	uint32_t work_rows; /* allocations before its end */
 	uint32_t late_rows; /* the same of its last half: from this one on */
 	double peak, least; /* bytes: the program's, and what may matter */
 	struct stack_left *stacks;
 	uint32_t stack_count;
-	uint32_t *place; /* by node: in stacks, plus one; later its set of events, plus one */
+	bool both;	   /* groups have parts: those verdicts are wanted, too */
+	uint32_t *place;   /* by node: in stacks, plus one; later its set of events, plus one */
+	uint8_t *was_held; /* by node: a stack in a group with a part that is not in the part */
 	struct group *groups;
 	uint32_t group_count;
 	struct set_events events;
 	uint32_t *groups_of_sets;
 	uint8_t *alone; /* by node: among its group's stacks that are judged alone, plus one */
 	uint32_t *stack_list; /* of all verdicts */
+	struct known_pools *pools;
 };
 
 static uint64_t left_bytes(const struct left *l)
@@ -95,7 +101,7 @@ static void left_add(struct left *to, const struct left *l)
 
 static uint32_t stack_of(const struct judging *j, uint32_t row)
 {
-	uint32_t stack = j->view->model->allocations.stack[row];
+	uint32_t stack = columns_stack(&j->view->model->allocations, row);
 
 	return node_is_known(&j->view->model->tables.nodes, stack) ? stack : 0;
 }
@@ -108,10 +114,9 @@ static void add_row(struct judging *j, uint32_t row, size_t *room)
 	struct stack_left *s;
 
 	if (!*place) {
-		j->stacks = xgrow(j->stacks, j->stack_count, room, sizeof(*j->stacks));
-		j->stacks[j->stack_count] =
+		*xpush(j->stacks, j->stack_count, *room) =
 			(struct stack_left){ .stack = stack_of(j, row), .first_row = row };
-		*place = ++j->stack_count;
+		*place = (uint32_t)j->stack_count;
 	}
 	s = &j->stacks[*place - 1];
 	s->first_row = row < s->first_row ? row : s->first_row;
@@ -121,12 +126,12 @@ static void add_row(struct judging *j, uint32_t row, size_t *room)
 		if (row >= j->late_rows)
 			s->left.late_bytes += size;
 	}
-	if (c->freed_at[row] == NEVER) {
+	if (columns_freed_at(c, row) == NEVER) {
 		s->left.leaked_bytes += size;
 		s->left.leaked_count++;
 	} else if (row < j->work_rows) {
-		j->v->held_bytes += size;
-		j->v->held_count++;
+		j->held.kept_bytes += size;
+		j->held.kept_count++;
 	}
 }
 
@@ -156,9 +161,8 @@ static void find_stacks(struct judging *j)
 static struct group *group_at(struct judging *j, uint32_t *number, size_t *room)
 {
 	if (!*number) {
-		j->groups = xgrow(j->groups, j->group_count, room, sizeof(*j->groups));
-		j->groups[j->group_count] = (struct group){ 0 };
-		*number = ++j->group_count;
+		*xpush(j->groups, j->group_count, *room) = (struct group){ 0 };
+		*number = j->group_count;
 	}
 	return &j->groups[*number - 1];
 }
@@ -178,20 +182,19 @@ static int by_group(const void *a, const void *b)
 static void find_groups(struct judging *j)
 {
 	const struct responsible *r = j->view->locations ? responsible_of_view(j->view) : NULL;
+	struct known_pools *pools = r ? known_pools_new() : NULL;
 	uint32_t units = r ? responsible_units(r) : 1;
-	uint32_t *of_unit = xcalloc((size_t)units + 1, sizeof(*of_unit));
+	auto_free uint32_t *of_unit = xcalloc((size_t)units + 1, sizeof(*of_unit));
 	uint32_t *of_pool = NULL;
 	size_t room = 0;
 
 	if (r) {
-		j->v->pools = known_pools_new();
-		known_pools_use(j->v->pools, r);
-		of_pool = xcalloc(known_pools_count(j->v->pools) + 1, sizeof(*of_pool));
+		known_pools_use(pools, r);
+		of_pool = xcalloc(known_pools_count(pools) + 1, sizeof(*of_pool));
 	}
 	for (uint32_t i = 0; i < j->stack_count; i++) {
 		struct stack_left *s = &j->stacks[i];
-		const struct known_pool *known =
-			r ? known_pool_of_stack(j->v->pools, s->stack) : NULL;
+		const struct known_pool *known = r ? known_pool_of_stack(pools, s->stack) : NULL;
 		uint32_t own = 0, *number = &own;
 		struct responsible_frame f;
 		struct group *g;
@@ -205,15 +208,46 @@ static void find_groups(struct judging *j)
 		g = group_at(j, number, &room);
 		g->known = known;
 		g->count++;
+		g->leaking += s->left.leaked_count != 0;
 		left_add(&g->left, &s->left);
 		s->group = *number - 1;
 	}
-	free(of_unit);
+	j->pools = pools;
 	free(of_pool);
 	if (j->stack_count)
 		qsort(j->stacks, j->stack_count, sizeof(*j->stacks), by_group);
 	for (uint32_t i = 0, k = 0; i < j->group_count; k += j->groups[i++].count)
 		j->groups[i].first = k;
+}
+
+/* Of groups with stacks that leaked and others, those that leaked are judged once more alone. */
+static void part_groups(struct judging *j)
+{
+	uint32_t groups = j->group_count, stacks = j->stack_count;
+
+	j->groups = xrealloc(j->groups, ((size_t)groups * 2 + 1) * sizeof(*j->groups));
+	j->stacks = xrealloc(j->stacks, ((size_t)stacks * 2 + 1) * sizeof(*j->stacks));
+	for (uint32_t i = 0; i < groups; i++) {
+		struct group *g = &j->groups[i];
+		struct group part = { .known = g->known, .first = stacks, .is_part = true };
+
+		if (!g->leaking || g->leaking == g->count)
+			continue;
+		for (uint32_t k = g->first; k < g->first + g->count; k++) {
+			const struct stack_left *s = &j->stacks[k];
+
+			if (!s->left.leaked_count) {
+				j->was_held[s->stack] = 1;
+				continue;
+			}
+			left_add(&part.left, &s->left);
+			j->stacks[stacks++] = *s;
+		}
+		part.count = part.leaking = stacks - part.first;
+		j->groups[j->group_count++] = part;
+		g->part = j->group_count;
+	}
+	j->stack_count = stacks;
 }
 
 /* Sets of events are of groups that may matter. */
@@ -226,7 +260,8 @@ static void choose_groups(struct judging *j)
 	for (uint32_t i = 0; i < j->group_count; i++) {
 		struct group *g = &j->groups[i];
 
-		if (!j->options->all && !g->known && (double)left_bytes(&g->left) < j->least)
+		if (g->is_part ||
+		    (!j->options->all && !g->known && (double)left_bytes(&g->left) < j->least))
 			continue;
 		j->groups_of_sets[e->sets] = i;
 		g->set = ++e->sets;
@@ -247,6 +282,7 @@ struct curves {
 	struct curve alone[ALONE_MAX];
 	unsigned alone_count;
 	const bool *apart; /* by stack judged alone: not part of the sum; NULL: all are */
+	bool without_held; /* nor are stacks that are not in the part */
 	bool by_count;	   /* blocks of no bytes are judged by their number */
 };
 
@@ -261,23 +297,23 @@ struct two_streams {
 static void stream_rows(struct two_streams *s)
 {
 	if (s->rows_end - s->row > AHEAD) {
-		__builtin_prefetch(&s->columns->allocated_at[s->row[AHEAD]]);
-		__builtin_prefetch(&s->columns->sizes[s->row[AHEAD]]);
+		columns_prefetch_allocated_at(s->columns, s->row[AHEAD]);
+		columns_prefetch_sizes(s->columns, s->row[AHEAD]);
 		if (s->with_stacks)
-			__builtin_prefetch(&s->columns->stack[s->row[AHEAD]]);
+			columns_prefetch_stack(s->columns, s->row[AHEAD]);
 	}
-	s->at = s->row < s->rows_end ? s->columns->allocated_at[*s->row] : NEVER;
+	s->at = s->row < s->rows_end ? columns_allocated_at(s->columns, *s->row) : NEVER;
 }
 
 static void stream_frees(struct two_streams *s)
 {
 	if (s->freed_end - s->freed > AHEAD) {
-		__builtin_prefetch(&s->columns->freed_at[s->freed[AHEAD]]);
-		__builtin_prefetch(&s->columns->sizes[s->freed[AHEAD]]);
+		columns_prefetch_freed_at(s->columns, s->freed[AHEAD]);
+		columns_prefetch_sizes(s->columns, s->freed[AHEAD]);
 		if (s->with_stacks)
-			__builtin_prefetch(&s->columns->stack[s->freed[AHEAD]]);
+			columns_prefetch_stack(s->columns, s->freed[AHEAD]);
 	}
-	s->free_at = s->freed < s->freed_end ? s->columns->freed_at[*s->freed] : NEVER;
+	s->free_at = s->freed < s->freed_end ? columns_freed_at(s->columns, *s->freed) : NEVER;
 }
 
 static void draw_event(const struct judging *j, struct curves *c, uint32_t row, uint64_t at,
@@ -286,11 +322,14 @@ static void draw_event(const struct judging *j, struct curves *c, uint32_t row, 
 	double size = c->by_count ? 1 : (double)columns_size(&j->view->model->allocations, row);
 	unsigned alone = 0;
 
-	if (c->alone_count || c->apart) {
-		uint32_t stack = j->view->model->allocations.stack[row];
+	if (c->alone_count || c->apart || c->without_held) {
+		uint32_t stack = columns_stack(&j->view->model->allocations, row);
 
 		/* What is not known is never judged alone. */
-		alone = j->alone[stack < j->view->model->tables.nodes.count ? stack : 0];
+		stack = stack < j->view->model->tables.nodes.count ? stack : 0;
+		alone = j->alone[stack];
+		if (c->without_held && j->was_held[stack_of(j, row)])
+			return;
 	}
 	if (is_free)
 		size = -size;
@@ -310,7 +349,7 @@ static void draw_curves(const struct judging *j, const struct group *g, struct c
 		.rows_end = e->allocations + e->first_allocation[g->set],
 		.freed = e->frees + e->first_free[g->set - 1],
 		.freed_end = e->frees + e->first_free[g->set],
-		.with_stacks = c->alone_count || c->apart,
+		.with_stacks = c->alone_count || c->apart || c->without_held,
 	};
 	uint64_t count = (uint64_t)(s.rows_end - s.row) + (uint64_t)(s.freed_end - s.freed);
 
@@ -473,7 +512,7 @@ static void add_verdict(struct judging *j, struct group *g, struct verdict *v, u
 	v->stack = *stacks;
 	v->stacks = count;
 	v->whole = count == g->count;
-	v->call = tags_call(j->view->model->allocations.tags[first->first_row]);
+	v->call = tags_call(columns_tags(&j->view->model->allocations, first->first_row));
 	g->rows = xrealloc(g->rows, (g->row_count + 1) * sizeof(*g->rows));
 	g->rows[g->row_count++] = *v;
 	*next += count;
@@ -494,7 +533,7 @@ static void mark_alone(struct judging *j, const struct group *g, struct curves *
 
 static void judge_group(struct judging *j, struct group *g)
 {
-	struct curves *c = xcalloc(1, sizeof(*c));
+	auto_free struct curves *c = xcalloc(1, sizeof(*c));
 	struct verdict whole, own[ALONE_MAX];
 	bool apart[ALONE_MAX] = { false };
 	uint32_t next = 0, listed = 0;
@@ -502,6 +541,7 @@ static void judge_group(struct judging *j, struct group *g)
 	struct left rest;
 
 	mark_alone(j, g, c);
+	c->without_held = g->is_part;
 	c->by_count = !g->left.kept_bytes;
 	draw_curves(j, g, c);
 	judge(j, &whole, &g->left, g, &c->sum);
@@ -518,22 +558,32 @@ static void judge_group(struct judging *j, struct group *g)
 			add_verdict(j, g, &own[i], &next, 1);
 	curves_release(c);
 	if (count && count < g->count) {
-		*c = (struct curves){ .apart = apart, .by_count = !rest.kept_bytes };
+		*c = (struct curves){ .apart = apart,
+				      .without_held = g->is_part,
+				      .by_count = !rest.kept_bytes };
 		draw_curves(j, g, c);
 		judge(j, &whole, &rest, g, &c->sum);
 		curves_release(c);
 	}
 	if (count < g->count)
 		add_verdict(j, g, &whole, &next, g->count - count);
-	free(c);
 }
 
 static void judge_some(void *context, unsigned worker, uint64_t first, uint64_t count)
 {
 	struct judging *j = context;
 
-	for (uint64_t i = first; i < first + count; i++)
-		judge_group(j, &j->groups[j->groups_of_sets[i]]);
+	for (uint64_t i = first; i < first + count; i++) {
+		struct group *g = &j->groups[j->groups_of_sets[i]];
+
+		judge_group(j, g);
+		if (!g->part)
+			continue;
+		for (uint32_t k = g->first; k < g->first + g->count; k++)
+			j->alone[j->stacks[k].stack] = 0;
+		j->groups[g->part - 1].set = g->set;
+		judge_group(j, &j->groups[g->part - 1]);
+	}
 }
 
 static int by_class(const void *a, const void *b)
@@ -564,15 +614,40 @@ static void count_small(struct verdict_rest *rest, uint32_t stacks, const struct
 	rest->late_bytes += l->late_bytes;
 }
 
-/* Puts the verdicts of all groups together. */
-static void gather(struct judging *j)
+/* Each verdict has its stacks, and its pool, in memory of `v`. */
+static void own_lists(struct verdicts *v, bool with_pools)
 {
-	struct verdicts *v = j->v;
+	uint32_t stacks = 0;
+
+	v->pools = with_pools ? known_pools_new() : NULL;
+	for (uint32_t i = 0; i < v->count; i++)
+		stacks += v->rows[i].stacks;
+	v->stack_list = xcalloc((size_t)stacks + 1, sizeof(*v->stack_list));
+	stacks = 0;
+	for (uint32_t i = 0; i < v->count; i++) {
+		struct verdict *row = &v->rows[i];
+
+		memcpy(&v->stack_list[stacks], row->stack_list,
+		       row->stacks * sizeof(*v->stack_list));
+		row->stack_list = &v->stack_list[stacks];
+		stacks += row->stacks;
+		if (row->known)
+			row->known = known_pools_at(v->pools, row->known->number);
+	}
+}
+
+/* Puts the verdicts of all groups together, or those of stacks that leaked. */
+static void gather(const struct judging *j, struct verdicts *v, bool only_leaked)
+{
 	size_t room = 0;
 
+	*v = (struct verdicts){ .held_bytes = j->held.kept_bytes,
+				.held_count = j->held.kept_count };
 	for (uint32_t i = 0; i < j->group_count; i++) {
-		struct group *g = &j->groups[i];
+		const struct group *g = &j->groups[i];
 
+		if (only_leaked ? g->leaking < g->count : g->is_part)
+			continue;
 		if (!g->set)
 			count_small(&v->small, g->count, &g->left);
 		for (uint32_t k = 0; k < g->row_count; k++) {
@@ -587,13 +662,52 @@ static void gather(struct judging *j)
 				if (!j->options->all)
 					continue;
 			}
-			v->rows = xgrow(v->rows, v->count, &room, sizeof(*v->rows));
-			v->rows[v->count++] = *row;
+			*xpush(v->rows, v->count, room) = *row;
 		}
-		free(g->rows);
 	}
 	if (v->count)
 		qsort(v->rows, v->count, sizeof(*v->rows), by_class);
+	own_lists(v, j->pools);
+	v->small.grows = v->small.late_bytes &&
+			 (double)v->small.late_bytes * 2 >= j->peak * GROWTH_SHARE &&
+			 v->small.late_bytes * LATE_TIMES >= v->small.bytes;
+	v->end_ns = model_ns(j->view->model, j->work.to);
+	v->held_matters = v->held_bytes && (double)v->held_bytes >= j->peak * SHARE;
+}
+
+static void judge_all(struct judging *j)
+{
+	const struct model *m = j->view->model;
+
+	j->peak = (double)m->totals.peak_bytes;
+	work_find(&j->work, &j->work_rows, m);
+	j->late_rows = columns_from(&m->allocations, j->work.borders[CURVE_PIECES / 2]);
+	j->least = least_that_matters(j);
+	find_stacks(j);
+	find_groups(j);
+	j->was_held = xcalloc((size_t)m->tables.nodes.count + 1, 1);
+	if (j->both)
+		part_groups(j);
+	j->alone = xcalloc((size_t)m->tables.nodes.count + 1, 1);
+	j->stack_list = xcalloc((size_t)j->stack_count + 1, sizeof(*j->stack_list));
+	choose_groups(j);
+	parallel_for(j->events.sets, 1, judge_some, j);
+}
+
+static void judging_release(struct judging *j)
+{
+	set_events_release(&j->events);
+	for (uint32_t i = 0; i < j->group_count; i++)
+		free(j->groups[i].rows);
+	known_pools_free(j->pools);
+	free(j->place);
+	free(j->was_held);
+	free(j->stacks);
+	free(j->groups);
+	free(j->groups_of_sets);
+	free(j->alone);
+	free(j->stack_list);
+	free(j);
 }
 
 void verdicts_init(struct verdicts *v, const struct view *view, const struct verdict_options *o)
@@ -601,34 +715,25 @@ void verdicts_init(struct verdicts *v, const struct view *view, const struct ver
 	static const struct verdict_options none;
 	struct judging *j = xcalloc(1, sizeof(*j));
 
-	memset(v, 0, sizeof(*v));
-	j->v = v;
 	j->view = view;
 	j->options = o ? o : &none;
-	j->peak = (double)view->model->totals.peak_bytes;
-	work_find(&j->work, &j->work_rows, view->model);
-	j->late_rows = columns_from(&view->model->allocations, j->work.borders[CURVE_PIECES / 2]);
-	j->least = least_that_matters(j);
-	find_stacks(j);
-	find_groups(j);
-	j->alone = xcalloc((size_t)view->model->tables.nodes.count + 1, 1);
-	j->stack_list = xcalloc((size_t)j->stack_count + 1, sizeof(*j->stack_list));
-	choose_groups(j);
-	parallel_for(j->events.sets, 1, judge_some, j);
-	gather(j);
-	v->stack_list = j->stack_list;
-	v->small.grows = v->small.late_bytes &&
-			 (double)v->small.late_bytes * 2 >= j->peak * GROWTH_SHARE &&
-			 v->small.late_bytes * LATE_TIMES >= v->small.bytes;
-	v->end_ns = model_ns(view->model, j->work.to);
-	v->held_matters = v->held_bytes && (double)v->held_bytes >= j->peak * SHARE;
-	set_events_release(&j->events);
-	free(j->place);
-	free(j->stacks);
-	free(j->groups);
-	free(j->groups_of_sets);
-	free(j->alone);
-	free(j);
+	judge_all(j);
+	gather(j, v, false);
+	judging_release(j);
+}
+
+void verdicts_init_both(struct verdicts *leaked, struct verdicts *held, const struct view *view)
+{
+	static const struct verdict_options with_held = { .held = true };
+	struct judging *j = xcalloc(1, sizeof(*j));
+
+	j->view = view;
+	j->options = &with_held;
+	j->both = true;
+	judge_all(j);
+	gather(j, leaked, true);
+	gather(j, held, false);
+	judging_release(j);
 }
 
 void verdicts_release(struct verdicts *v)

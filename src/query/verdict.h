@@ -103,6 +103,8 @@ struct verdict_options {
 };
 
 void verdicts_init(struct verdicts *v, const struct view *view, const struct verdict_options *o);
+/* Those without options, and those with `held`, of which most are the same. */
+void verdicts_init_both(struct verdicts *leaked, struct verdicts *held, const struct view *view);
 void verdicts_release(struct verdicts *v);
 /* The bytes that a verdict is about: what leaked, or what was kept until it was freed at exit. */
 uint64_t verdict_bytes(const struct verdict *v);

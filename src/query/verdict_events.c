@@ -21,13 +21,13 @@ static uint64_t end_of_work(const struct model *m, uint64_t from, uint64_t to)
 	uint64_t work = to, earliest = to - (uint64_t)((double)(to - from) * EXIT_SHARE);
 
 	for (uint32_t k = 0; k <= c->count && k < EXIT_LOOK; k++) {
-		uint64_t at = k < c->count ? c->allocated_at[c->count - 1 - k] + 1 : 0;
+		uint64_t at = k < c->count ? columns_allocated_at(c, c->count - 1 - k) + 1 : 0;
 		uint32_t first = free_order_from(frees, c, at < earliest ? earliest : at);
 		uint32_t freed = frees->count - first;
 
 		/* With no allocation that late, it begins with what is freed first. */
 		if (k <= 4 + freed / 50 && freed)
-			work = at < earliest ? c->freed_at[frees->rows[first]] : at;
+			work = at < earliest ? columns_freed_at(c, frees->rows[first]) : at;
 		if (at < earliest)
 			break;
 	}
@@ -71,13 +71,12 @@ static void find_outliving(void *context, unsigned worker, uint64_t first, uint6
 {
 	struct finding *f = context;
 	struct outliving_rows *r = &f->o->of_worker[worker];
-	const uint64_t *freed_at = f->view->model->allocations.freed_at;
+	const struct columns *c = &f->view->model->allocations;
 
 	for (uint32_t row = (uint32_t)first; row < first + count; row++) {
-		if (freed_at[row] < f->to || !view_has(f->view, row))
+		if (columns_freed_at(c, row) < f->to || !view_has(f->view, row))
 			continue;
-		r->rows = xgrow(r->rows, r->count, &r->room, sizeof(*r->rows));
-		r->rows[r->count++] = row;
+		*xpush(r->rows, r->count, r->room) = row;
 	}
 }
 
@@ -98,14 +97,20 @@ void outliving_release(struct outliving *o)
 	o->of_worker = NULL;
 }
 
-/* Rows and frees are cut into as many pieces each, which are counted and then filled in. */
+/* Rows and frees are cut into as many pieces each.  What of a piece is in a set is listed, in order
+ * of time, and counted by set; then the lists go where their sets are. */
+struct piece_list {
+	struct scratch memory;
+	uint32_t *rows, count, room;
+};
+
 struct collecting {
 	struct set_events *e;
 	uint32_t rows, freed; /* how many of both there are */
 	unsigned pieces;
-	bool filling;
 	uint64_t *members;	     /* a bit for each row: its stack is in a set */
-	uint32_t *allocated, *frees; /* by piece and set: how many; then, where the next goes */
+	struct piece_list *lists[2]; /* of allocations, of frees; by piece */
+	uint32_t *counts[2];	     /* by piece and set: how many; then, where the next goes */
 };
 
 static uint32_t piece_border(const struct collecting *g, uint32_t count, unsigned piece)
@@ -121,69 +126,95 @@ static uint32_t set_of_stack(const struct set_events *e, uint32_t stack)
 	return e->set_of[stack < e->view->model->tables.nodes.count ? stack : 0];
 }
 
-static void take_allocations(const struct collecting *g, unsigned piece)
+static void list_row(struct piece_list *l, uint32_t row)
+{
+	if (l->count == l->room) {
+		l->room = l->room ? l->room * 2 : 1024;
+		l->rows = scratch_resize(&l->memory, l->room * sizeof(*l->rows));
+	}
+	l->rows[l->count++] = row;
+}
+
+static void list_allocations(struct collecting *g, unsigned piece)
 {
 	const struct set_events *e = g->e;
-	const struct model *m = e->view->model;
-	const uint32_t *stacks = m->allocations.stack;
-	uint32_t *counts = g->allocated + (size_t)piece * e->sets;
+	const struct columns *c = &e->view->model->allocations;
+	uint32_t *counts = g->counts[0] + (size_t)piece * e->sets;
 	uint32_t end = piece_border(g, g->rows, piece + 1);
 
 	for (uint32_t row = piece_border(g, g->rows, piece); row < end; row++) {
-		uint32_t set;
+		uint32_t set = set_of_stack(e, columns_stack(c, row));
 
-		if (g->filling && !(g->members[row / 64] >> row % 64 & 1))
-			continue;
-		set = set_of_stack(e, stacks[row]);
 		if (!set || !view_has(e->view, row))
 			continue;
-		if (g->filling)
-			e->allocations[e->first_allocation[set - 1] + counts[set - 1]++] = row;
-		else
-			counts[set - 1]++;
-		if (!g->filling)
-			g->members[row / 64] |= 1ull << row % 64;
+		list_row(&g->lists[0][piece], row);
+		counts[set - 1]++;
+		g->members[row / 64] |= 1ull << row % 64;
 	}
 }
 
-static void take_frees(const struct collecting *g, unsigned piece)
+static void list_frees(struct collecting *g, unsigned piece)
 {
 	const struct set_events *e = g->e;
 	const struct model *m = e->view->model;
-	const uint32_t *order = model_free_order(m)->rows, *stacks = m->allocations.stack;
-	uint32_t *counts = g->frees + (size_t)piece * e->sets;
+	const struct columns *c = &m->allocations;
+	const uint32_t *order = model_free_order(m)->rows;
+	uint32_t *counts = g->counts[1] + (size_t)piece * e->sets;
 	uint32_t end = piece_border(g, g->freed, piece + 1);
 
 	for (uint32_t i = piece_border(g, g->freed, piece); i < end; i++) {
-		uint32_t row = order[i], set;
+		uint32_t row = order[i];
 
 		if (i + AHEAD < end) {
 			uint32_t later = order[i + AHEAD];
 
 			if (g->members[later / 64] >> later % 64 & 1)
-				__builtin_prefetch(&stacks[later]);
+				columns_prefetch_stack(c, later);
 		}
 		if (!(g->members[row / 64] >> row % 64 & 1))
 			continue;
-		set = set_of_stack(e, stacks[row]) - 1;
-		if (g->filling)
-			e->frees[e->first_free[set] + counts[set]++] = row;
-		else
-			counts[set]++;
+		list_row(&g->lists[1][piece], row);
+		counts[set_of_stack(e, columns_stack(c, row)) - 1]++;
 	}
 }
 
-static void take_piece_of_allocations(void *context, unsigned worker, uint64_t first,
-				      uint64_t count)
+static void list_pieces_of_allocations(void *context, unsigned worker, uint64_t first,
+				       uint64_t count)
 {
 	for (uint64_t i = first; i < first + count; i++)
-		take_allocations(context, (unsigned)i);
+		list_allocations(context, (unsigned)i);
 }
 
-static void take_piece_of_frees(void *context, unsigned worker, uint64_t first, uint64_t count)
+static void list_pieces_of_frees(void *context, unsigned worker, uint64_t first, uint64_t count)
 {
 	for (uint64_t i = first; i < first + count; i++)
-		take_frees(context, (unsigned)i);
+		list_frees(context, (unsigned)i);
+}
+
+/* What was listed goes to its set. */
+static void place_pieces(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	const struct collecting *g = context;
+	const struct set_events *e = g->e;
+	const struct columns *c = &e->view->model->allocations;
+
+	for (uint64_t i = first; i < first + count; i++) {
+		unsigned kind = (unsigned)(i / g->pieces), piece = (unsigned)(i % g->pieces);
+		struct piece_list *l = &g->lists[kind][piece];
+		uint32_t *next = g->counts[kind] + (size_t)piece * e->sets;
+		const uint64_t *begins = kind ? e->first_free : e->first_allocation;
+		uint32_t *to = kind ? e->frees : e->allocations;
+
+		for (uint32_t k = 0; k < l->count; k++) {
+			uint32_t set;
+
+			if (k + AHEAD < l->count)
+				columns_prefetch_stack(c, l->rows[k + AHEAD]);
+			set = set_of_stack(e, columns_stack(c, l->rows[k])) - 1;
+			to[begins[set] + next[set]++] = l->rows[k];
+		}
+		scratch_release(&l->memory);
+	}
 }
 
 /* Counts become positions behind the set's first one; returns where each set begins. */
@@ -227,20 +258,22 @@ void set_events_collect(struct set_events *e, const struct work *w, uint32_t wor
 	};
 
 	g.members = xcalloc((size_t)m->allocations.count / 64 + 1, sizeof(*g.members));
-	g.allocated = xcalloc((size_t)g.pieces * e->sets + 1, sizeof(*g.allocated));
-	g.frees = xcalloc((size_t)g.pieces * e->sets + 1, sizeof(*g.frees));
-	parallel_for(g.pieces, 1, take_piece_of_allocations, &g);
-	parallel_for(g.pieces, 1, take_piece_of_frees, &g);
-	e->first_allocation = place_sets(&g, g.allocated);
-	e->first_free = place_sets(&g, g.frees);
+	for (unsigned i = 0; i < 2; i++) {
+		g.lists[i] = xcalloc(g.pieces, sizeof(*g.lists[i]));
+		g.counts[i] = xcalloc((size_t)g.pieces * e->sets + 1, sizeof(*g.counts[i]));
+	}
+	parallel_for(g.pieces, 1, list_pieces_of_allocations, &g);
+	parallel_for(g.pieces, 1, list_pieces_of_frees, &g);
+	e->first_allocation = place_sets(&g, g.counts[0]);
+	e->first_free = place_sets(&g, g.counts[1]);
 	e->allocations = room_for(&e->memory[0], e->first_allocation[e->sets]);
 	e->frees = room_for(&e->memory[1], e->first_free[e->sets]);
-	g.filling = true;
-	parallel_for(g.pieces, 1, take_piece_of_allocations, &g);
-	parallel_for(g.pieces, 1, take_piece_of_frees, &g);
+	parallel_for((uint64_t)g.pieces * 2, 1, place_pieces, &g);
+	for (unsigned i = 0; i < 2; i++) {
+		free(g.lists[i]);
+		free(g.counts[i]);
+	}
 	free(g.members);
-	free(g.allocated);
-	free(g.frees);
 }
 
 void set_events_release(struct set_events *e)

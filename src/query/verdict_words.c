@@ -122,7 +122,7 @@ static const char *const reasons[] = {
 
 void verdict_json(struct json *j, const struct verdict *v, uint64_t run_ns)
 {
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 
 	verdict_evidence(&text, v, run_ns);
 	json_text(j, "class", verdict_rows[v->class].name);
@@ -133,27 +133,15 @@ void verdict_json(struct json *j, const struct verdict *v, uint64_t run_ns)
 		json_text(j, "reason", reasons[v->reason]);
 	if (v->known)
 		json_text(j, "pool", v->known->reason);
-	json_number(j, "stacks", v->stacks);
-	json_bool(j, "freed_at_exit", v->freed_at_exit);
-	json_number(j, "leaked_bytes", v->leaked_bytes);
-	json_number(j, "leaked_count", v->leaked_count);
-	json_number(j, "kept_bytes", v->kept_bytes);
-	json_number(j, "kept_count", v->kept_count);
-	json_number(j, "most_bytes", v->most_bytes);
-	json_number(j, "allocated_count", v->allocated_count);
-	json_number(j, "first_ns", v->first_ns);
-	json_number(j, "grown_ns", v->grown_ns);
+	JSON_MEMBERS(j, v, stacks, freed_at_exit, leaked_bytes, leaked_count, kept_bytes,
+		     kept_count, most_bytes, allocated_count, first_ns, grown_ns);
 	json_real(j, "grown_share", v->grown_share, 4);
 	json_real(j, "grown_work", v->grown_work, 4);
 	json_real(j, "fit", v->fit, 4);
 	json_real(j, "bytes_per_second", v->bytes_per_second, 1);
 	json_real(j, "bytes_per_allocation", v->bytes_per_allocation, 3);
 	json_real(j, "bytes_per_block", v->bytes_per_block, 1);
-	json_number(j, "late_bytes", v->late_bytes);
-	json_bool(j, "rate_is_late", v->rate_is_late);
+	JSON_MEMBERS(j, v, late_bytes, rate_is_late);
 	json_real(j, "late_share", v->late_share, 4);
-	json_number(j, "steps", v->steps);
-	json_number(j, "drops", v->drops);
-	json_number(j, "later_count", v->later_count);
-	buf_release(&text);
+	JSON_MEMBERS(j, v, steps, drops, later_count);
 }

@@ -9,6 +9,7 @@
 #include "query/condition.h"
 #include "query/plan.h"
 #include "query/responsible.h"
+#include "query/view_source.h"
 #include "query/weight_cache.h"
 
 struct selecting {
@@ -88,6 +89,8 @@ struct view *view_free(struct view *v)
 	v->weight_cache = weight_cache_free(v->weight_cache);
 	responsible_free(v->responsible);
 	free(v->bits);
+	if (v->source)
+		v->source->release(v->source);
 	free(v);
 	return NULL;
 }

@@ -24,6 +24,7 @@
 #define VIEW_BLOCK 65536u /* rows; a multiple of 64 */
 
 struct responsible;
+struct view_source;
 struct weight_cache;
 
 struct view {
@@ -35,6 +36,7 @@ struct view {
 	uint64_t bytes;			   /* of them, as requested */
 	struct responsible *responsible;   /* NULL: the recording's, see responsible.h */
 	struct weight_cache *weight_cache; /* NULL: its weights are not cached */
+	struct view_source *source;	   /* NULL: it is the rows above; else see view_source.h */
 };
 
 /* NULL with err: a regular expression that takes too long, a date where none is known.  All three

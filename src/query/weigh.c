@@ -12,6 +12,8 @@
 #include "base/parallel.h"
 #include "base/xalloc.h"
 #include "model/summary.h"
+#include "query/blame_weigh.h"
+#include "query/view_source.h"
 #include "query/weight_cache.h"
 
 #define BLOCK 65536
@@ -48,12 +50,10 @@ static struct stack_weight *row_of(struct sums *s, uint32_t thread, uint32_t sta
 {
 	uint64_t key = (uint64_t)thread << 32 | stack, index;
 
-	if (map_get(&s->row_index, key, &index))
-		return &s->rows[index];
-	s->rows = xgrow(s->rows, s->count, &s->room, sizeof(*s->rows));
-	s->rows[s->count] = (struct stack_weight){ .stack = stack, .thread = thread };
-	map_set(&s->row_index, key, s->count);
-	return &s->rows[s->count++];
+	if (map_number(&s->row_index, key, &index))
+		*xpush(s->rows, s->count, s->room) =
+			(struct stack_weight){ .stack = stack, .thread = thread };
+	return &s->rows[index];
 }
 
 /* Those of 64 rows that a measure takes.  Without branches: which ones it takes nobody can
@@ -66,12 +66,12 @@ static inline uint64_t taken(const struct measuring *how, const struct columns *
 	switch (how->measure) {
 	case MEASURE_LEAKED:
 		for (uint32_t i = 0; i < rows; i++)
-			word |= (uint64_t)(c->freed_at[base + i] == NEVER) << i;
+			word |= (uint64_t)(columns_freed_at(c, base + i) == NEVER) << i;
 		return word;
 	case MEASURE_PEAK:
 	case MEASURE_ALIVE_AT: /* of those that began in time: see rows_to_weigh() */
 		for (uint32_t i = 0; i < rows; i++)
-			word |= (uint64_t)(c->freed_at[base + i] > how->at) << i;
+			word |= (uint64_t)(columns_freed_at(c, base + i) > how->at) << i;
 		return word;
 	case MEASURE_ALLOCATED:
 		return UINT64_MAX;
@@ -93,15 +93,15 @@ static uint64_t rows_to_weigh(const struct columns *c, const struct measuring *h
 static inline void weigh_row(const struct weighing *w, struct sums *sums, uint32_t row)
 {
 	const struct columns *c = &w->v->model->allocations;
-	uint32_t stack = summary_row_of(w->summary, c->stack[row]);
-	uint32_t thread = w->by_thread ? tags_thread(c->tags[row]) : 0;
+	uint32_t stack = summary_row_of(w->summary, columns_stack(c, row));
+	uint32_t thread = w->by_thread ? tags_thread(columns_tags(c, row)) : 0;
 	struct stack_weight *s =
 		w->in_table ? row_of(sums, thread, w->summary->rows[stack].stack)
 			    : &sums->rows[(uint64_t)thread * w->summary->count + stack];
 
-	if (!s->weight.count || c->allocated_at[row] < s->first)
-		s->first = c->allocated_at[row];
-	s->last = MAX(s->last, c->allocated_at[row]);
+	if (!s->weight.count || columns_allocated_at(c, row) < s->first)
+		s->first = columns_allocated_at(c, row);
+	s->last = MAX(s->last, columns_allocated_at(c, row));
 	s->weight.bytes += columns_size(c, row);
 	s->weight.count++;
 }
@@ -222,6 +222,11 @@ static void weigh(struct stack_weights *ret_weights, const struct view *v,
 	};
 
 	memset(ret_weights, 0, sizeof(*ret_weights));
+	if (how->measure == MEASURE_PINNED) {
+		blame_weigh(ret_weights, v, how, by_thread);
+		free(w.sums);
+		return;
+	}
 	w.slot_count = w.summary->count;
 	if (by_thread)
 		w.slot_count *= v->model->tables.threads.count + 1;
@@ -238,10 +243,22 @@ static void weigh(struct stack_weights *ret_weights, const struct view *v,
 void weigh_stacks(struct stack_weights *ret_weights, const struct view *v,
 		  const struct measuring *how, bool by_thread)
 {
-	if (v->weight_cache)
+	if (v->source)
+		view_source_weigh(v->source, ret_weights, how, by_thread);
+	else if (v->weight_cache)
 		weight_cache_get(v->weight_cache, ret_weights, v, how, by_thread, weigh);
 	else
 		weigh(ret_weights, v, how, by_thread);
+}
+
+void view_source_weigh(struct view_source *s, struct stack_weights *ret_weights,
+		       const struct measuring *how, bool by_thread)
+{
+	memset(ret_weights, 0, sizeof(*ret_weights));
+	if (!s->error)
+		s->error = s->weigh(s, ret_weights, how, by_thread, &s->err);
+	if (s->error)
+		stack_weights_release(ret_weights);
 }
 
 void stack_weights_release(struct stack_weights *s)

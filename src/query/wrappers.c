@@ -96,24 +96,19 @@ static struct suspect *suspect_of(struct wrapper_search *s, uint32_t unit)
 {
 	uint64_t at;
 
-	if (map_get(&s->suspect_of, unit, &at))
-		return &s->suspects[at];
-	map_set(&s->suspect_of, unit, s->suspect_count);
-	s->suspects = xgrow(s->suspects, s->suspect_count, &s->suspect_room, sizeof(*s->suspects));
-	s->suspects[s->suspect_count] = (struct suspect){ .unit = unit, .min_size = UINT64_MAX };
-	return &s->suspects[s->suspect_count++];
+	if (map_number(&s->suspect_of, unit, &at))
+		*xpush(s->suspects, s->suspect_count, s->suspect_room) =
+			(struct suspect){ .unit = unit, .min_size = UINT64_MAX };
+	return &s->suspects[at];
 }
 
 static void add_pair(struct level_calls *c, uint32_t suspect, uint32_t caller, uint64_t count)
 {
 	uint64_t key = (uint64_t)suspect << 32 | caller, at;
 
-	if (!map_get(&c->pair_of, key, &at)) {
-		at = c->pair_count;
-		map_set(&c->pair_of, key, at);
-		c->pairs = xgrow(c->pairs, c->pair_count, &c->pair_room, sizeof(*c->pairs));
-		c->pairs[c->pair_count++] = (struct call_pair){ suspect, caller, 0 };
-	}
+	if (map_number(&c->pair_of, key, &at))
+		*xpush(c->pairs, c->pair_count, c->pair_room) =
+			(struct call_pair){ suspect, caller, 0 };
 	c->pairs[at].count += count;
 }
 
@@ -220,10 +215,7 @@ static void add_reach(struct wrapper_search *s, uint32_t suspect, uint32_t node)
 			return;
 		f.location = locations_of_node(r->locations, node);
 		key = (uint64_t)suspect << 32 | unit_of(s, &f);
-		if (map_get(&s->reached, key, &seen))
-			continue;
-		map_set(&s->reached, key, 1);
-		s->suspects[suspect].reach++;
+		s->suspects[suspect].reach += map_number(&s->reached, key, &seen);
 	}
 }
 

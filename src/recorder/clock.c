@@ -5,6 +5,7 @@
  * The hooks look at one word, rt.use_ticks; everything here is behind it. */
 #include "recorder/rt.h"
 #include "recorder/sys.h"
+#include "wire/wide.h"
 
 #define MEASURED_NS 20000000ull /* what the counter's rate is measured over, at least */
 
@@ -72,7 +73,7 @@ static uint64_t tick_rate(void)
 		/* Too early to tell: a nap, once in the life of a program that asks for this. */
 		sys_futex_wait(&overrides, atomic_load(&overrides), MEASURED_NS - ns);
 	}
-	rate = (uint64_t)(((unsigned __int128)ticks << 20) / ns);
+	rate = wide_scale(ticks, 1 << 20, ns);
 	atomic_store(&known, rate);
 	return rate;
 }
@@ -89,7 +90,7 @@ static uint64_t override_ticks(uint64_t ns)
 	if (!have_ticks)
 		return ns;
 	ns = ns > start ? ns - start : 0;
-	return rt.shm->start_stamp + (uint64_t)((unsigned __int128)ns * tick_rate() >> 20);
+	return rt.shm->start_stamp + wide_scale(ns, tick_rate(), 1 << 20);
 }
 
 void clock_override(uint64_t microseconds)

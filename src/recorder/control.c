@@ -68,14 +68,15 @@ static bool is_ours(int number)
 {
 	struct signal_action now = { 0 };
 
-	return !SYS(SYS_rt_sigaction, number, 0, &now, 8) && now.handler == on_signal;
+	return !SYS(SYS_rt_sigaction, number, 0, &now, SYS_SIGNALS_SIZE) &&
+	       now.handler == on_signal;
 }
 
 static void set_default(int number)
 {
 	struct signal_action action = { .handler = SIG_DFL };
 
-	SYS(SYS_rt_sigaction, number, &action, 0, 8);
+	SYS(SYS_rt_sigaction, number, &action, 0, SYS_SIGNALS_SIZE);
 }
 
 /* In a process that was forked by whatever means the signal does what it would do without us: the
@@ -98,8 +99,8 @@ static void set_handler(int number)
 				      .restorer = signal_return };
 
 	/* One that is ignored or handled already is somebody's. */
-	if (!SYS(SYS_rt_sigaction, number, 0, &now, 8) && now.handler == SIG_DFL)
-		SYS(SYS_rt_sigaction, number, &ours, 0, 8);
+	if (!SYS(SYS_rt_sigaction, number, 0, &now, SYS_SIGNALS_SIZE) && now.handler == SIG_DFL)
+		SYS(SYS_rt_sigaction, number, &ours, 0, SYS_SIGNALS_SIZE);
 }
 
 bool control_is_handler(void (*handler)(int))
@@ -202,7 +203,8 @@ void control_set_marker_named(uint32_t value, const char *name)
 {
 	struct rt_thread *t = thread();
 	unsigned size = name_size(name), piece = 0;
-	uint64_t signals, stamp;
+	struct sys_signals signals;
+	uint64_t stamp;
 
 	if (!t)
 		return;

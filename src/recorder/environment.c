@@ -23,11 +23,16 @@ extern char **environ;
 static char nothing[8];
 static char **first; /* entry that is left, once ours are taken out */
 
+/* Found in our constructor: the program's entry may take the number of arguments off the stack, and
+ * use its place. */
 static char **as_laid(void)
 {
-	uint64_t *start = __libc_stack_end;
+	static char **laid;
+	uintptr_t *start = __libc_stack_end;
 
-	return (char **)(start + 1 + *start + 1);
+	if (!laid)
+		laid = (char **)(start + 1 + *start + 1);
+	return laid;
 }
 
 char **rt_environment(void)

@@ -168,7 +168,7 @@ static void put_preload(struct builder *b)
  * recorded like the one that starts it, which hands over what the launcher had. */
 static char *memory_to_attach_to(struct builder *b)
 {
-	if (!sys_failed(SYS(SYS_access, shm_entry + sizeof(SHM_ENV), 0)))
+	if (!sys_failed(SYS_ACCESS(shm_entry + sizeof(SHM_ENV), 0)))
 		return shm_entry;
 	b->handed_over = family_hand_over();
 	if (sys_failed(b->handed_over))
@@ -277,7 +277,7 @@ static void announce(const struct exec_call *c)
 /* A file that is named and cannot be executed. */
 static bool may_succeed(const struct exec_call *c)
 {
-	return c->kind != EXECVE || !c->path || !SYS(SYS_access, c->path, 1 /* X_OK */);
+	return c->kind != EXECVE || !c->path || !SYS_ACCESS(c->path, 1 /* X_OK */);
 }
 
 static int exec_start(const struct exec_call *c, char *const *env)

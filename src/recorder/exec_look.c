@@ -24,14 +24,14 @@ static long open_file(const char *path)
 /* With calls that every loader makes: a filter that lets a program be executed lets them pass. */
 static long open_executable(const char *path)
 {
-	long error = SYS(SYS_access, path, EXECUTABLE);
+	long error = SYS_ACCESS(path, EXECUTABLE);
 
 	return sys_failed(error) ? error : open_file(path);
 }
 
 static long read_file(long fd, uint64_t offset, void *to, size_t size)
 {
-	return SYS(SYS_pread64, fd, to, size, offset);
+	return SYS(SYS_pread64, fd, to, size, SYS_WIDE(offset));
 }
 
 static void close_file(long fd)
@@ -64,7 +64,8 @@ static long open_in_path(const char *name)
 				path[used++] = '/'; /* an empty part means here */
 			memcpy(path + used, name, length + 1);
 			fd = open_executable(path);
-			if (!sys_failed(fd) && SYS(SYS_pread64, fd, path, 1, 0) != -EISDIR)
+			if (!sys_failed(fd) &&
+			    SYS(SYS_pread64, fd, path, 1, SYS_WIDE(0ull)) != -EISDIR)
 				return fd;
 			if (!sys_failed(fd))
 				close_file(fd);
@@ -96,7 +97,7 @@ static void name_file(long fd, char *out, size_t size)
 	long n;
 
 	text_number(link + strlen(link), (uint64_t)fd);
-	n = SYS(SYS_readlink, link, out, size - 1);
+	n = SYS_READLINK(link, out, size - 1);
 	out[sys_failed(n) ? 0 : n] = 0;
 }
 

@@ -78,7 +78,7 @@ bool family_has_parent(void)
 
 long family_hand_over(void)
 {
-	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+	struct rlimit64 limit = { RLIM64_INFINITY, RLIM64_INFINITY };
 	struct shm_control *control;
 	long fd, high, p;
 
@@ -211,7 +211,7 @@ bool family_in_child(void)
 {
 	uint32_t expected = RT_ON;
 	bool recorded = false;
-	uint64_t signals;
+	struct sys_signals signals;
 
 	if (!atomic_compare_exchange_strong(&rt.state, &expected, RT_STARTING))
 		return false;

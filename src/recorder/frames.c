@@ -58,7 +58,7 @@ static struct registration *take_entry(void)
 
 static bool readable(const void *p)
 {
-	return sys_readable((const void *)((uint64_t)p & ~7ull));
+	return sys_readable((const void *)(uintptr_t)((uintptr_t)p & ~7ull));
 }
 
 static void forget_rules(void)
@@ -133,9 +133,9 @@ void frames_remove(const void *records)
 
 static bool all_readable(const struct registration *r)
 {
-	for (uint64_t page = page_down((uint64_t)r->records); page < (uint64_t)r->end;
+	for (uint64_t page = page_down((uintptr_t)r->records); page < (uintptr_t)r->end;
 	     page += arch_page())
-		if (!readable((const void *)page))
+		if (!readable((const void *)(uintptr_t)page))
 			return false;
 	return true;
 }

@@ -16,7 +16,7 @@
 #include <signal.h>
 #include <stdarg.h>
 
-#define FRAME ((const uint64_t *)__builtin_frame_address(0))
+#define FRAME ARCH_FRAME
 
 /* The calling thread, if this call is to be recorded. */
 static inline struct rt_thread *enter_if(enum rt_need need, const uint64_t *frame)
@@ -52,7 +52,7 @@ static inline struct rt_thread *enter_to_end(const uint64_t *frame)
 static __attribute__((noinline)) uint32_t nested_level(struct rt_thread *t, const uint64_t *frame)
 {
 	const struct walk *w = t->walks[0];
-	uint64_t at = (uint64_t)frame;
+	uint64_t at = (uintptr_t)frame;
 
 	if (at > t->busy_at && t->busy_at >= w->stack_low && at < w->stack_high) {
 		t->depth = 0;
@@ -126,7 +126,7 @@ take_stack_if(struct rt_thread *t, const uint64_t *frame, bool unsure)
 		return STACK_NONE;
 	}
 	if (!level)
-		t->busy_at = (uint64_t)frame;
+		t->busy_at = (uintptr_t)frame;
 	*(volatile uint32_t *)&t->depth = level + 1;
 	atomic_signal_fence(memory_order_seq_cst);
 	w = t->walks[level];
@@ -151,14 +151,14 @@ static inline __attribute__((always_inline)) uint32_t take_stack(struct rt_threa
 static inline uint64_t usable_size(void *p, uint64_t *flags)
 {
 	if (likely(rt.glibc)) {
-		uint64_t head = ((const uint64_t *)p)[-1];
+		size_t head = ((const size_t *)p)[-1], word = sizeof(head);
 
 		if (unlikely(head & 2)) {
 			*flags |= EVENT_MMAPPED;
-			return (head & ~7ull) - 16;
+			return (head & ~(size_t)7) - 2 * word;
 		}
 		*flags |= head & 4 ? EVENT_NON_MAIN_ARENA : 0;
-		return (head & ~7ull) - 8;
+		return (head & ~(size_t)7) - word;
 	}
 	return real.usable(p);
 }
@@ -174,7 +174,7 @@ put_alloc_stamped(struct rt_thread *t, enum event_call call, void *p, size_t siz
 	if (unlikely(slack > UINT32_MAX))
 		slack = UINT32_MAX;
 	if (ring_has_room(t))
-		ring_put(t, stamp, ((uint64_t)p & EVENT_ADDRESS_MASK) | (uint64_t)op << 56,
+		ring_put(t, stamp, ((uintptr_t)p & EVENT_ADDRESS_MASK) | (uint64_t)op << 56,
 			 (size & EVENT_SIZE_MASK) | (uint64_t)call << 48 | flags << 56,
 			 stack | slack << 32);
 }
@@ -196,7 +196,7 @@ put_free(struct rt_thread *t, enum event_call call, void *p, const uint64_t *fra
 	uint32_t stack = rt.stacks_on_free ? take_stack(t, frame) : STACK_NONE;
 
 	if (ring_has_room(t))
-		ring_put(t, stamp, ((uint64_t)p & EVENT_ADDRESS_MASK) | (uint64_t)OP_FREE << 56,
+		ring_put(t, stamp, ((uintptr_t)p & EVENT_ADDRESS_MASK) | (uint64_t)OP_FREE << 56,
 			 (uint64_t)call << 48, stack);
 }
 
@@ -237,7 +237,7 @@ static void record_realloc_from(struct rt_thread *t, enum event_call call, void 
 
 	if (ring_has_room(t))
 		ring_put(t, stamp,
-			 ((uint64_t)p & EVENT_ADDRESS_MASK) | (uint64_t)OP_REALLOC_FROM << 56,
+			 ((uintptr_t)p & EVENT_ADDRESS_MASK) | (uint64_t)OP_REALLOC_FROM << 56,
 			 (uint64_t)call << 48, STACK_NONE);
 }
 
@@ -253,7 +253,7 @@ static __attribute__((noinline)) void record_realloc_over(struct rt_thread *t, e
 	if (failed)
 		rt_count(COUNTER_realloc_failed, 1);
 	if (ring_has_room(t))
-		ring_put(t, stamp, ((uint64_t)old & EVENT_ADDRESS_MASK) | (uint64_t)op << 56,
+		ring_put(t, stamp, ((uintptr_t)old & EVENT_ADDRESS_MASK) | (uint64_t)op << 56,
 			 (uint64_t)call << 48, stack);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Allocators inside the executable, hooked where they are.
+/* Allocators inside the executable, and libc's calls that map memory, hooked where they are.
  *
  * The plan is the collector's (wire/inplace.h).  It is carried out in our constructor, before any
  * code of the program and before any thread: a page near the file gets a stub and the displaced
@@ -13,15 +13,24 @@
  * and so do other files' functions that it calls: an exception that it throws is a block too. */
 #include "recorder/inplace.h"
 #include "recorder/hooks.h"
+#include "recorder/maps.h"
 #include "recorder/patch.h"
 #include "recorder/sys.h"
 #include "target/elf.h"
 
 #include <string.h>
 
+/* Why an allocator's functions are not hooked, where the plan does not say. */
+#ifdef ARCH_NO_HOOKS_IN_PLACE
+#define NOT_WRITTEN ARCH_NO_HOOKS_IN_PLACE
+#else
+#define NOT_WRITTEN "the system does not let us change its code"
+#endif
+
 #define ANSWER_NS 5000000000ull
 #define NEAR_STEP (1ull << 20)
 #define NEAR_TRIES 900u
+#define LIBC_CALLS 6u /* of inplace.def */
 
 typedef uint64_t (*original_function)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 
@@ -44,9 +53,10 @@ static bool still_inside(struct rt_thread *t, const uint64_t *frame)
 	struct walk *w = t->walks[level] ? t->walks[level] : thread_walk(t, level);
 	const struct site *s;
 
-	if (!w || !walk_leads_to(w, arch_caller(frame), (uint64_t)inplace_returns, t->inside + 8))
+	if (!w || !walk_leads_to(w, arch_caller(frame), (uintptr_t)inplace_returns,
+				 t->inside + PATCH_SLOT))
 		return false;
-	s = &sites[((const uint64_t *)t->inside)[-1] % INPLACE_SITES];
+	s = &sites[((const uint64_t *)(uintptr_t)t->inside)[-1] % INPLACE_SITES];
 	return frame[1] - s->low < s->size;
 }
 
@@ -90,9 +100,9 @@ static void record_new(struct rt_thread *t, const struct site *s, const struct i
 	if (row->flags & INPLACE_JEMALLOC && row->op == INPLACE_NEW && c->arguments[1] & 0x40)
 		flags |= EVENT_ZEROED; /* MALLOCX_ZERO */
 	if (row->flags & INPLACE_STRING)
-		size = strlen((const char *)block) + 1;
-	usable = s->usable ? s->usable((const void *)block, 0) : 0;
-	hooks_record_alloc(t, row->call, (void *)block, size, usable, flags, &c->fp, op);
+		size = strlen((const char *)(uintptr_t)block) + 1;
+	usable = s->usable ? s->usable((const void *)(uintptr_t)block, 0) : 0;
+	hooks_record_alloc(t, row->call, (void *)(uintptr_t)block, size, usable, flags, &c->fp, op);
 }
 
 static bool is_on(void)
@@ -112,12 +122,12 @@ static uint64_t resize(struct rt_thread *t, const struct site *s, const struct i
 			record_new(t, s, c, p, OP_ALLOC);
 		return p;
 	}
-	hooks_record_realloc_from(t, s->row->call, (void *)old);
+	hooks_record_realloc_from(t, s->row->call, (void *)(uintptr_t)old);
 	p = call_original(s, c);
 	if (p && on)
 		record_new(t, s, c, p, OP_REALLOC_TO);
 	else
-		hooks_record_realloc_over(t, s->row->call, (void *)old,
+		hooks_record_realloc_over(t, s->row->call, (void *)(uintptr_t)old,
 					  !p && size && !(s->row->flags & INPLACE_FREES_ON_FAILURE),
 					  &c->fp);
 	return p;
@@ -128,7 +138,7 @@ static uint64_t resize_in_place(struct rt_thread *t, const struct site *s,
 				const struct inplace_call *c)
 {
 	uint64_t p = argument(c, s->row->pointer), now, size = size_of(s->row, c);
-	uint64_t before = s->usable && p ? s->usable((const void *)p, 0) : 0;
+	uint64_t before = s->usable && p ? s->usable((const void *)(uintptr_t)p, 0) : 0;
 	uint64_t result = call_original(s, c);
 
 	if (!p)
@@ -136,12 +146,12 @@ static uint64_t resize_in_place(struct rt_thread *t, const struct site *s,
 	now = s->row->flags & INPLACE_JEMALLOC ? result : result ? size : before;
 	if (now == before)
 		return result;
-	hooks_record_realloc_from(t, s->row->call, (void *)p);
+	hooks_record_realloc_from(t, s->row->call, (void *)(uintptr_t)p);
 	if (is_on())
-		hooks_record_alloc(t, s->row->call, (void *)p, now < size ? now : size, now,
-				   EVENT_INSIDE, &c->fp, OP_REALLOC_TO);
+		hooks_record_alloc(t, s->row->call, (void *)(uintptr_t)p, now < size ? now : size,
+				   now, EVENT_INSIDE, &c->fp, OP_REALLOC_TO);
 	else
-		hooks_record_realloc_over(t, s->row->call, (void *)p, false, &c->fp);
+		hooks_record_realloc_over(t, s->row->call, (void *)(uintptr_t)p, false, &c->fp);
 	return result;
 }
 
@@ -157,7 +167,8 @@ static uint64_t record(struct rt_thread *t, const struct site *s, const struct i
 		return result;
 	case INPLACE_NEW_OUT:
 		result = call_original(s, c);
-		p = (uint32_t)result ? 0 : *(const uint64_t *)argument(c, s->row->pointer);
+		p = (uint32_t)result ? 0
+				     : *(const uint64_t *)(uintptr_t)argument(c, s->row->pointer);
 		if (p && is_on())
 			record_new(t, s, c, p, OP_ALLOC);
 		return result;
@@ -168,7 +179,7 @@ static uint64_t record(struct rt_thread *t, const struct site *s, const struct i
 	default:
 		p = argument(c, s->row->pointer);
 		if (p)
-			hooks_record_free(t, s->row->call, (void *)p, &c->fp);
+			hooks_record_free(t, s->row->call, (void *)(uintptr_t)p, &c->fp);
 		call_original(s, c);
 		return c->result; /* it returns nothing, and may be known to leave the register
 				   * alone
@@ -182,6 +193,8 @@ uint64_t inplace_dispatch(struct inplace_call *c)
 	struct rt_thread *t = rt_self;
 	uint64_t outer, result;
 
+	if (s->row->group == INPLACE_LIBC)
+		return maps_inside(s->row->call, s->original, c->arguments, &c->fp);
 	/* Whatever it is: while recording is off, what it calls of itself must not count either. */
 	if (unlikely(!t || !is_on()))
 		t = hooks_enter_slow(NEED_END);
@@ -192,7 +205,7 @@ uint64_t inplace_dispatch(struct inplace_call *c)
 	/* A handler that interrupts here has a call of its own inside ours, and puts back what it
 	 * found. */
 	outer = t->inside;
-	t->inside = (uint64_t)&c->fp;
+	t->inside = (uintptr_t)&c->fp;
 	atomic_signal_fence(memory_order_seq_cst);
 	result = record(t, s, c);
 	atomic_signal_fence(memory_order_seq_cst);
@@ -237,7 +250,8 @@ static bool agrees(const struct shm_site *plan)
 
 	for (unsigned i = 0; ok && i < plan->fix_count; i++)
 		ok = plan->fixes[i].at + 4u <= plan->code_size;
-	return ok && !memcmp((const void *)plan->address, plan->original, plan->displaced);
+	return ok &&
+	       !memcmp((const void *)(uintptr_t)plan->address, plan->original, plan->displaced);
 }
 
 static bool write_jump(const struct shm_site *plan, const uint8_t *stub)
@@ -251,7 +265,8 @@ static bool write_jump(const struct shm_site *plan, const uint8_t *stub)
 	if (!patch_jump(jump, plan->address, stub) ||
 	    sys_failed(SYS(SYS_mprotect, page, size, PROT_READ | PROT_WRITE | PROT_EXEC)))
 		return false;
-	memcpy((void *)plan->address, jump, sizeof(jump));
+	memcpy((void *)(uintptr_t)plan->address, jump, sizeof(jump));
+	patch_written((void *)(uintptr_t)plan->address, sizeof(jump));
 	SYS(SYS_mprotect, page, size, plan->protection);
 	return true;
 }
@@ -260,7 +275,7 @@ static bool write_jump(const struct shm_site *plan, const uint8_t *stub)
 static void replace_real(uint64_t entry, const uint8_t *original)
 {
 	for (unsigned i = 0; i < hook_row_count; i++)
-		if ((uint64_t)*hook_rows[i].real == entry)
+		if ((uintptr_t)*hook_rows[i].real == entry)
 			*hook_rows[i].real = (void *)original;
 }
 
@@ -291,7 +306,7 @@ static unsigned install_file(const struct shm_plan *plan, unsigned from, unsigne
 			continue;
 		sites[i] = (struct site){
 			.original = (original_function)(void *)(stub + PATCH_STUB_CODE),
-			.usable = (size_t(*)(const void *, int))(void *)p->usable,
+			.usable = (size_t(*)(const void *, int))(void *)(uintptr_t)p->usable,
 			.row = &inplace_rows[p->row],
 			.low = p->low,
 			.size = p->high - p->low,
@@ -299,6 +314,8 @@ static unsigned install_file(const struct shm_plan *plan, unsigned from, unsigne
 		if (!write_jump(p, stub))
 			continue;
 		replace_real(p->entry, stub + PATCH_STUB_CODE);
+		if (sites[i].row->group == INPLACE_LIBC)
+			maps_are_inside(sites[i].row->call, stub + PATCH_STUB_CODE);
 		done++;
 	}
 	return done;
@@ -310,7 +327,8 @@ static struct shm_plan *ask_for_plan(void)
 	struct shm_control *shm = rt.shm;
 	uint64_t deadline = sys_clock_ns(CLOCK_MONOTONIC) + ANSWER_NS;
 
-	shm->plan.executable = (uint64_t)_r_debug.r_map->l_ld;
+	shm->plan.executable = (uintptr_t)_r_debug.r_map->l_ld;
+	shm->plan.libc = rt.maps ? rt.libc_low : 0;
 	atomic_store(&shm->plan.request, 1);
 	atomic_fetch_add(&shm->doorbell, 1);
 	sys_futex_wake(&shm->doorbell);
@@ -323,28 +341,49 @@ static struct shm_plan *ask_for_plan(void)
 	return &shm->plan;
 }
 
+static bool is_of_libc(const struct shm_plan *plan, unsigned site)
+{
+	return plan->sites[site].row < inplace_row_count &&
+	       inplace_rows[plan->sites[site].row].group == INPLACE_LIBC;
+}
+
+/* How many of libc's calls are seen now. */
+static void note_libc(const struct shm_plan *plan, unsigned count, unsigned done)
+{
+	if (!plan || !plan->libc)
+		return;
+	rt.libc_maps = done == LIBC_CALLS ? LIBC_MAPS_SEEN
+		       : done < count	  ? LIBC_MAPS_REFUSED
+					  : LIBC_MAPS_IN_PART;
+	atomic_store(&rt.shm->libc_maps, rt.libc_maps);
+}
+
 void inplace_install(void)
 {
 	struct shm_plan *plan = ask_for_plan();
-	unsigned count = plan ? plan->site_count : 0, done = 0;
+	unsigned all = plan ? plan->site_count : 0, count[2] = { 0 }, done[2] = { 0 };
 
-	if (count > INPLACE_SITES)
-		count = INPLACE_SITES;
-	for (unsigned from = 0, to; from < count; from = to) {
-		for (to = from + 1; to < count && plan->sites[to].low == plan->sites[from].low;)
+	if (all > INPLACE_SITES)
+		all = INPLACE_SITES;
+	for (unsigned from = 0, to; from < all; from = to) {
+		bool libc = is_of_libc(plan, from);
+
+		for (to = from + 1; to < all && plan->sites[to].low == plan->sites[from].low;)
 			to++;
-		done += install_file(plan, from, to);
+		count[libc] += to - from;
+		done[libc] += install_file(plan, from, to);
 	}
-	rt.watch_callers |= done > 0;
-	if (real_own && !done)
+	note_libc(plan, count[true], done[true]);
+	rt.watch_callers |= done[false] > 0;
+	if (real_own && !done[false])
 		say("nothing is recorded: the program brings a malloc of its own inside its "
 		    "executable, and it cannot be hooked: ",
 		    !plan	       ? "the collector does not answer"
 		    : plan->warning[0] ? plan->warning
-				       : "the system does not let us change its code");
+				       : NOT_WRITTEN);
 	else if (plan && plan->allocator[0] && plan->warning[0])
 		say("not everything is recorded: ", plan->warning);
-	else if (done < count)
+	else if (done[false] < count[false])
 		say("not everything is recorded: the system does not let us change the code of ",
 		    plan->allocator);
 }

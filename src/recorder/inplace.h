@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* Allocators inside the executable: see inplace.c. */
+/* Functions that are hooked where they are: see inplace.c. */
 #include "recorder/rt.h"
 
 /* In the constructor, once the collector is there. */

@@ -22,10 +22,10 @@ static bool locks_future; /* what is mapped will be locked */
 
 static uint64_t limit_of(int which)
 {
-	struct rlimit limit;
+	struct rlimit64 limit;
 
 	if (SYS(SYS_prlimit64, 0, which, 0, &limit))
-		return RLIM_INFINITY;
+		return RLIM64_INFINITY;
 	return limit.rlim_cur;
 }
 
@@ -50,10 +50,10 @@ static uint64_t statm_field(unsigned field)
 
 static size_t room_below(uint64_t limit, unsigned field)
 {
-	uint64_t used = limit == RLIM_INFINITY ? 0 : statm_field(field);
+	uint64_t used = limit == RLIM64_INFINITY ? 0 : statm_field(field);
 	uint64_t own = (uint64_t)atomic_load(&own_bytes), share;
 
-	if (limit == RLIM_INFINITY)
+	if (limit == RLIM64_INFINITY)
 		return SIZE_MAX;
 	if (!used || used >= limit)
 		return 0;
@@ -218,7 +218,7 @@ int limits_lock_all(int flags)
 	if (result && errno == ENOMEM && flags & MCL_CURRENT && fits_without_us() &&
 	    visit_all(true, flags))
 		result = flags & MCL_FUTURE ? real.mlockall(flags & ~MCL_CURRENT) : 0;
-	else if (!result && flags & MCL_CURRENT && limit_of(RLIMIT_MEMLOCK) != RLIM_INFINITY)
+	else if (!result && flags & MCL_CURRENT && limit_of(RLIMIT_MEMLOCK) != RLIM64_INFINITY)
 		visit_all(false, flags);
 	if (!result)
 		locks_future = flags & MCL_FUTURE;

@@ -83,7 +83,7 @@ static void note_own_memory(void *p, size_t size)
 
 	if (i >= SHM_OWN_RANGES)
 		return;
-	rt.shm->own[i].start = (uint64_t)p;
+	rt.shm->own[i].start = (uintptr_t)p;
 	atomic_store_explicit(&rt.shm->own[i].size, size, memory_order_release);
 }
 

@@ -15,6 +15,7 @@
 
 #include "unwind/cfi.h"
 #include "unwind/rules.h"
+#include "unwind/scan.h"
 
 /* Segments of a file that follow each other without a page between them. */
 struct run {
@@ -232,7 +233,7 @@ static void describe(struct shm_module *record, const struct module *m)
 		if (p->p_type == PT_LOAD && !first_end)
 			first_end = page_up(at + p->p_memsz);
 		if (p->p_type == PT_NOTE && run_of(m, at) && at + p->p_memsz <= run_of(m, at)->end)
-			find_build_id(record, (const uint8_t *)at, p->p_memsz);
+			find_build_id(record, (const uint8_t *)(uintptr_t)at, p->p_memsz);
 	}
 	/* Not the vdso, which has a name without a folder. */
 	if (m->map->l_name[0] != '/' && has_folder(m->map->l_name))
@@ -282,13 +283,17 @@ static struct module describe_found(const struct dl_find_object *o)
 	find_runs(&m);
 	if (!m.run_count)
 		m.runs[m.run_count++] =
-			(struct run){ (uint64_t)o->dlfo_map_start, (uint64_t)o->dlfo_map_end };
+			(struct run){ (uintptr_t)o->dlfo_map_start, (uintptr_t)o->dlfo_map_end };
 	m.start = m.runs[0].start;
 	m.end = m.runs[m.run_count - 1].end;
-	tables = run_of(&m, (uint64_t)o->dlfo_eh_frame);
+	tables = run_of(&m, (uintptr_t)o->dlfo_eh_frame);
 	if (tables)
-		m.image = (struct cfi_image){ (const uint8_t *)tables->start,
-					      (const uint8_t *)tables->end, o->dlfo_eh_frame };
+		m.image = (struct cfi_image){ (const uint8_t *)(uintptr_t)tables->start,
+					      (const uint8_t *)(uintptr_t)tables->end,
+					      o->dlfo_eh_frame };
+#if DLFO_STRUCT_HAS_EH_COUNT
+	m.image.entries = (size_t)o->dlfo_eh_count;
+#endif
 	return m;
 }
 
@@ -371,7 +376,7 @@ static struct module *find_module(uint64_t address)
 		if (m->generation == generation && run_of(m, address))
 			return m;
 	}
-	if (!_dl_find_object || _dl_find_object((void *)address, &o))
+	if (!_dl_find_object || _dl_find_object((void *)(uintptr_t)address, &o))
 		return NULL;
 	found = describe_found(&o);
 	/* The loader takes what is between a library's segments for the library's. */
@@ -386,8 +391,53 @@ static enum arch_switch switches_stack(const struct module *m, uint64_t key)
 	const struct run *code = run_of(m, key);
 
 	return code && code->end - key >= ARCH_SWITCH_SIZE
-		       ? arch_switches_stack((const uint8_t *)key)
+		       ? arch_switches_stack((const uint8_t *)(uintptr_t)key)
 		       : SWITCH_NOT;
+}
+
+/* What the code itself says, where that is better than `rule`. */
+static unwind_rule read_code(const struct module *m, uint64_t key, unwind_rule rule)
+{
+#ifdef ARCH_READS_CODE
+	static struct scan_scratch scratch; /* under the lock, too */
+	bool exact = key & 1;
+	const uint8_t *at = (const uint8_t *)(key & ~1ull), *low, *high;
+	const struct run *code = m ? run_of(m, (uint64_t)at - !exact) : NULL;
+	unwind_rule read;
+
+	if (!code || (rule_kind(rule) != RULE_GUESS && !exact))
+		return rule;
+	low = (const uint8_t *)code->start;
+	high = (const uint8_t *)code->end;
+	read = scan_ahead(low, high, at, exact, &scratch);
+	if (rule_kind(read) == RULE_BROKEN && rule_kind(rule) == RULE_GUESS)
+		read = scan_back(low, high, at, exact, &scratch);
+	if (rule_kind(read) != RULE_BROKEN || rule_kind(rule) == RULE_GUESS)
+		return rule_with_module(read, m->index);
+#endif
+	return rule;
+}
+
+/* Do handlers return to this address?  Then where the kernel's frame is, from the stack register
+ * on; else a negative number. */
+static int signal_frame_at(uint64_t key, unwind_rule rule)
+{
+	if (!ARCH_SIGNAL_RETURN_SIZE || key & 1)
+		return -1;
+#ifdef ARCH_TWO_FRAME_REGISTERS
+	/* libc's have tables, which say where each register is; others say too little. */
+	(void)rule;
+	return sys_readable((const void *)(uintptr_t)(key & ~7ull)) &&
+			       sys_readable((const void *)(uintptr_t)((key + 7) & ~7ull))
+		       ? arch_signal_frame((const uint8_t *)(uintptr_t)key)
+		       : -1;
+#else
+	return rule_kind(rule) == RULE_GUESS && !(key & 3) &&
+			       sys_readable((const void *)(uintptr_t)key) &&
+			       arch_returns_from_signal((const uint8_t *)(uintptr_t)key)
+		       ? 0
+		       : -1;
+#endif
 }
 
 unwind_rule modules_decode(uint64_t key)
@@ -397,12 +447,18 @@ unwind_rule modules_decode(uint64_t key)
 	struct cfi_image jitted;
 	unwind_rule rule = rule_make(RULE_GUESS, 2, 2);
 	enum arch_switch to;
+	int signal_frame;
 
 	m = find_module(key - 1);
 	/* Code that is in no file: its names are looked for while the program is there. */
 	came_late |= !m;
 	if (m)
 		rule = rule_with_module(cfi_rule(&m->image, key - 1, &scratch), m->index);
+	signal_frame = signal_frame_at(key, rule);
+	if (signal_frame >= 0)
+		return rule_with_module(rule_make(RULE_SIGNAL, signal_frame / ARCH_WORD, 0),
+					rule_module(rule));
+	rule = read_code(m, key, rule);
 	if (rule_kind(rule) == RULE_GUESS && frames_find(key - 1, &jitted))
 		rule = rule_with_module(cfi_rule(&jitted, key - 1, &scratch), m ? m->index : 0);
 	if (rule_kind(rule) == RULE_GUESS && m && (to = switches_stack(m, key)) != SWITCH_NOT)

@@ -95,16 +95,18 @@ void python_look_at(const struct link_map *map, bool late)
 	struct elf_image image;
 	const uint64_t *version;
 
-	if (py.layout || py.refused || !rt.shm->options.python || !elf_read(map, &image))
+	/* Layouts are those of words with 64 bits. */
+	if (sizeof(void *) < 8 || py.layout || py.refused || !rt.shm->options.python ||
+	    !elf_read(map, &image))
 		return;
 	version = elf_find_object(&image, "Py_Version");
 	py.own = (void *(*)(void))elf_find(&image, "PyGILState_GetThisThreadState");
 	py.current = (void *(*)(void))elf_find(&image, "_PyThreadState_UncheckedGet");
 	if (!py.current)
 		py.current = (void *(*)(void))elf_find(&image, "PyThreadState_GetUnchecked");
-	py.code_type = (uint64_t)elf_find_object(&image, "PyCode_Type");
-	py.text_type = (uint64_t)elf_find_object(&image, "PyUnicode_Type");
-	py.bytes_type = (uint64_t)elf_find_object(&image, "PyBytes_Type");
+	py.code_type = (uintptr_t)elf_find_object(&image, "PyCode_Type");
+	py.text_type = (uintptr_t)elf_find_object(&image, "PyUnicode_Type");
+	py.bytes_type = (uintptr_t)elf_find_object(&image, "PyBytes_Type");
 	if (!version || !py.own || !py.current || !py.code_type || !py.text_type || !py.bytes_type)
 		return;
 	for (unsigned i = 0; i < sizeof(python_layouts) / sizeof(python_layouts[0]); i++)
@@ -123,14 +125,14 @@ void python_look_at(const struct link_map *map, bool late)
 /* In memory that is not on our stack. */
 static bool is_readable(uint64_t at, uint64_t size)
 {
-	if (at % 8 || at < ARCH_PAGE || at >> 47)
+	if (at % 8 || at < ARCH_PAGE || at >> 48)
 		return false;
 	for (uint64_t page = at / ARCH_PAGE; page <= (at + size - 1) / ARCH_PAGE; page++) {
 		uint64_t *known = &py.pages[page % PAGES];
 
 		if (likely(*known == page))
 			continue;
-		if (!sys_readable((const void *)(page * ARCH_PAGE)))
+		if (!sys_readable((const void *)(uintptr_t)(page * ARCH_PAGE)))
 			return false;
 		*known = page;
 	}
@@ -139,12 +141,12 @@ static bool is_readable(uint64_t at, uint64_t size)
 
 static inline uint64_t word_at(uint64_t at)
 {
-	return *(const uint64_t *)at;
+	return *(const uint64_t *)(uintptr_t)at;
 }
 
 static inline uint32_t half_at(uint64_t at)
 {
-	return *(const uint32_t *)at;
+	return *(const uint32_t *)(uintptr_t)at;
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -195,8 +197,8 @@ static bool put_text(uint64_t text, uint8_t **out)
 	for (uint64_t i = skip; i < length; i++) {
 		uint64_t at = data + i * kind;
 
-		put_utf8(out, kind == 1	  ? *(const uint8_t *)at
-			      : kind == 2 ? *(const uint16_t *)at
+		put_utf8(out, kind == 1	  ? *(const uint8_t *)(uintptr_t)at
+			      : kind == 2 ? *(const uint16_t *)(uintptr_t)at
 					  : half_at(at));
 	}
 	return true;
@@ -250,7 +252,7 @@ static int64_t describe_code(uint64_t code)
 	if (!put_text(word_at(code + l->file), &p))
 		return -1;
 	r->file_size = (uint16_t)(p - r->bytes - r->name_size);
-	memcpy(p, (const void *)(lines + 32), lines_size);
+	memcpy(p, (const void *)(uintptr_t)(lines + 32), lines_size);
 	r->lines_size = (uint32_t)lines_size;
 	r->first_line = half_at(code + l->first_line);
 	r->number = py.next_code++;
@@ -375,7 +377,7 @@ static inline bool take_frame(const struct python_layout *l, uint64_t frame)
 	instruction = word_at(frame + l->instruction);
 	if (unlikely(instruction != k->instruction)) {
 		k->instruction = instruction;
-		return put_frame(l, k, (k->address & ~PYTHON_ADDRESS) >> PYTHON_PLACE_BITS);
+		return put_frame(l, k, (k->address & PYTHON_REST_MASK) >> PYTHON_PLACE_BITS);
 	}
 	put_address(k->address);
 	return true;
@@ -423,7 +425,7 @@ static bool take_runs(uint64_t state, uint64_t low, uint64_t high)
 			}
 			if (!may_read_frame(frame) || !take_frame(l, frame))
 				return false;
-			if (*(const uint8_t *)(frame + l->is_entry))
+			if (*(const uint8_t *)(uintptr_t)(frame + l->is_entry))
 				break;
 		}
 		if (!end_run(run))
@@ -452,7 +454,7 @@ static bool take_list(uint64_t state, uint64_t low, uint64_t high)
 
 		if (!ours && !may_read_frame(frame))
 			return false;
-		if (*(const uint8_t *)(frame + l->owner) == PYTHON_OWNED_BY_C) {
+		if (*(const uint8_t *)(uintptr_t)(frame + l->owner) == PYTHON_OWNED_BY_C) {
 			if (!ours || !end_run(frame))
 				return false;
 			if (py.cut)
@@ -594,14 +596,14 @@ static uint32_t python_stack_now(struct rt_thread *t, const uint64_t *frame, uin
 				 bool unsure)
 {
 	const struct walk *w = t->walks[0];
-	uint64_t state, low = (uint64_t)frame, high = w->stack_high;
+	uint64_t state, low = (uintptr_t)frame, high = w->stack_high;
 	uint32_t unmapped;
 	bool taken;
 
 	if (py.refused || !node)
 		return node;
-	state = (uint64_t)py.own();
-	if (!state || (uint64_t)py.current() != state || low < w->stack_low || low >= high)
+	state = (uintptr_t)py.own();
+	if (!state || (uintptr_t)py.current() != state || low < w->stack_low || low >= high)
 		return node;
 	unmapped = atomic_load_explicit(&py.unmapped, memory_order_relaxed);
 	if (unlikely(unsure || unmapped != py.pages_of)) {

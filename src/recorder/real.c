@@ -14,6 +14,7 @@
 
 bool real_comes_first, real_own;
 const struct link_map *real_map;
+void *const *real_break;
 void *(*real_dlopen)(const char *, int);
 void *(*real_dlsym)(void *, const char *);
 
@@ -77,6 +78,16 @@ static void *boot_mmap(void *hint, size_t length, int prot, int flags, int fd, o
 	return real.mmap(hint, length, prot, flags, fd, offset);
 }
 
+static void *boot_mmap64(void *hint, size_t length, int prot, int flags, int fd, off64_t offset)
+{
+	real_init();
+	if (real.mmap64 == boot_mmap64) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	return real.mmap64(hint, length, prot, flags, fd, offset);
+}
+
 static int boot_munmap(void *p, size_t length)
 {
 	real_init();
@@ -85,6 +96,26 @@ static int boot_munmap(void *p, size_t length)
 		return -1;
 	}
 	return real.munmap(p, length);
+}
+
+static int boot_mprotect(void *p, size_t length, int protection)
+{
+	real_init();
+	if (real.mprotect == boot_mprotect) {
+		errno = ENOMEM;
+		return -1;
+	}
+	return real.mprotect(p, length, protection);
+}
+
+static int boot_madvise(void *p, size_t length, int advice)
+{
+	real_init();
+	if (real.madvise == boot_madvise) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return real.madvise(p, length, advice);
 }
 
 static void *boot_mremap(void *p, size_t old_length, size_t length, int flags, ...)
@@ -127,8 +158,10 @@ static long boot_syscall(long number, ...)
 struct real real = {
 	.syscall = boot_syscall,
 	.mmap = boot_mmap,
-	.mmap64 = boot_mmap,
+	.mmap64 = boot_mmap64,
 	.munmap = boot_munmap,
+	.mprotect = boot_mprotect,
+	.madvise = boot_madvise,
 	.mremap = boot_mremap,
 	.malloc = boot_malloc,
 	.calloc = boot_calloc,
@@ -206,6 +239,7 @@ void real_init(void)
 	struct real found = { 0 };
 	struct elf_image image;
 	struct dl_find_object o;
+	char room[HOOK_SYMBOL_MAX];
 
 	if (atomic_exchange(&started, 1))
 		return;
@@ -229,13 +263,14 @@ void real_init(void)
 		void **slot =
 			(void **)((char *)&found + ((char *)hook_rows[i].real - (char *)&real));
 
-		*slot = find_from(from, hook_rows[i].name, NULL);
+		*slot = find_from(from, hook_symbol(&hook_rows[i], room), NULL);
 	}
 	find_from(_r_debug.r_map, "gnu_get_libc_version", &libc);
 	rt.glibc = real_map == libc;
 	if (libc && elf_read(libc, &image)) {
 		real_dlopen = elf_find(&image, "dlopen");
 		real_dlsym = elf_find(&image, "dlsym");
+		real_break = elf_find_object(&image, "__curbrk");
 	}
 	/* libc's own calls realloc by name, which would be us again; or the executable's, and then
 	 * that is what is recorded. */
@@ -254,16 +289,20 @@ void real_init(void)
 		found.usable = found.malloc_usable_size;
 	rt.watch_callers = !rt.glibc;
 	if (!rt.glibc && _dl_find_object && !_dl_find_object((void *)found.malloc, &o)) {
-		rt.allocator_low = (uint64_t)o.dlfo_map_start;
-		rt.allocator_size = (uint64_t)o.dlfo_map_end - rt.allocator_low;
+		rt.allocator_low = (uintptr_t)o.dlfo_map_start;
+		rt.allocator_size = (uintptr_t)o.dlfo_map_end - rt.allocator_low;
+	}
+	if (libc && _dl_find_object && !_dl_find_object((void *)libc->l_ld, &o)) {
+		rt.libc_low = (uintptr_t)o.dlfo_map_start;
+		rt.libc_size = (uintptr_t)o.dlfo_map_end - rt.libc_low;
 	}
 	if (_dl_find_object && !_dl_find_object((void *)real_init, &o)) {
-		rt.own_low = (uint64_t)o.dlfo_map_start;
-		rt.own_size = (uint64_t)o.dlfo_map_end - rt.own_low;
+		rt.own_low = (uintptr_t)o.dlfo_map_start;
+		rt.own_size = (uintptr_t)o.dlfo_map_end - rt.own_low;
 	}
 	if (_dl_find_object && !_dl_find_object((void *)_r_debug.r_ldbase, &o)) {
-		rt.loader_low = (uint64_t)o.dlfo_map_start;
-		rt.loader_size = (uint64_t)o.dlfo_map_end - rt.loader_low;
+		rt.loader_low = (uintptr_t)o.dlfo_map_start;
+		rt.loader_size = (uintptr_t)o.dlfo_map_end - rt.loader_low;
 	}
 	real = found;
 }

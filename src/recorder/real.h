@@ -58,9 +58,14 @@ struct real {
 	int (*__libc_start_main)(int (*)(int, char **, char **), int, char **, void (*)(void),
 				 void (*)(void), void (*)(void), void *);
 	void *(*mmap)(void *, size_t, int, int, int, off_t);
-	void *(*mmap64)(void *, size_t, int, int, int, off_t);
+	void *(*mmap64)(void *, size_t, int, int, int, off64_t);
 	int (*munmap)(void *, size_t);
 	void *(*mremap)(void *, size_t, size_t, int, ...);
+	int (*brk)(void *);
+	int (*mprotect)(void *, size_t, int);
+	int (*madvise)(void *, size_t, int);
+	int (*mallopt)(int, int);
+	int (*malloc_trim)(size_t);
 	void (*_exit)(int);
 	void (*_Exit)(int);
 	void *(*_Znwm)(size_t);
@@ -93,6 +98,8 @@ extern void *(*real_dlsym)(void *, const char *)HIDDEN;
 extern bool real_comes_first HIDDEN;
 /* There is one inside the executable. */
 extern bool real_own HIDDEN;
+/* Where libc keeps the end of its heap; NULL: it does not say. */
+extern void *const *real_break HIDDEN;
 /* The file that the allocator is in: the one below us. */
 extern const struct link_map *real_map HIDDEN;
 
@@ -104,3 +111,21 @@ struct hook_row {
 };
 extern const struct hook_row hook_rows[] HIDDEN;
 extern const unsigned hook_row_count HIDDEN;
+
+/* The row's function as its symbol is called here: where words have 32 bits, C++ has another letter
+ * for size_t, the first argument of operators that have one.  `room` may be what is returned. */
+#define HOOK_SYMBOL_MAX 48
+static inline const char *hook_symbol(const struct hook_row *row, char room[HOOK_SYMBOL_MAX])
+{
+	const char *name = row->name;
+	bool gives = name[0] == '_' && name[1] == 'Z' && name[2] == 'n';
+	bool takes = name[0] == '_' && name[1] == 'Z' && name[2] == 'd' && name[5] == 'v';
+	size_t letter = gives ? 4 : 6, i;
+
+	if (sizeof(size_t) == 8 || (!gives && !takes) || name[letter] != 'm')
+		return name;
+	for (i = 0; name[i] && i < HOOK_SYMBOL_MAX - 1; i++)
+		room[i] = i == letter ? 'j' : name[i];
+	room[i] = 0;
+	return room;
+}

@@ -15,22 +15,32 @@
 #include <elf.h>
 #include <string.h>
 
+#if !defined(ARCH_RELOCATION_TYPE) && __ELF_NATIVE_CLASS == 64
+#define ARCH_RELOCATION_TYPE(info) ELF64_R_TYPE(info)
+#define ARCH_RELOCATION_SYMBOL(info) ELF64_R_SYM(info)
+#elif !defined(ARCH_RELOCATION_TYPE)
+#define ARCH_RELOCATION_TYPE(info) ELF32_R_TYPE(info)
+#define ARCH_RELOCATION_SYMBOL(info) ELF32_R_SYM(info)
+#endif
+
 static const struct hook_row *row_named(const char *name)
 {
+	char room[HOOK_SYMBOL_MAX];
+
 	for (unsigned i = 0; i < hook_row_count; i++)
-		if (!strcmp(hook_rows[i].name, name))
+		if (!strcmp(hook_symbol(&hook_rows[i], room), name))
 			return &hook_rows[i];
 	return NULL;
 }
 
-static void write_slot(uint64_t *slot, void *value)
+static void write_slot(uintptr_t *slot, void *value)
 {
-	uint64_t page = page_down((uint64_t)slot);
+	uint64_t page = page_down((uintptr_t)slot);
 
 	/* After relocation most tables are read-only; those that are not stay writable. */
 	if (SYS(SYS_mprotect, page, arch_page(), PROT_READ | PROT_WRITE))
 		return;
-	*slot = (uint64_t)value;
+	*slot = (uintptr_t)value;
 }
 
 /* Did the loader make the slot's page read-only?  It does that to whole pages only. */
@@ -52,35 +62,59 @@ static bool in_relro(const struct link_map *map, uint64_t at)
 	return false;
 }
 
-static void redirect_image(const struct link_map *map, const struct elf_image *image)
+/* A slot of the symbol; `later`: it may not be bound yet. */
+static void redirect_slot(const struct elf_image *image, uint32_t symbol, uintptr_t *slot,
+			  bool later)
+{
+	const struct link_map *map = image->map;
+	const struct hook_row *row = row_named(image->strings + image->symbols[symbol].st_name);
+
+	if (!row || !*row->real || (row->exported && !real_comes_first))
+		return;
+	/* Bound elsewhere: the program's own, or another version. */
+	if (*slot != (uintptr_t)*row->real && !later)
+		return;
+	if (*slot == (uintptr_t)row->hook)
+		return;
+	write_slot(slot, row->hook);
+	if (in_relro(map, (uintptr_t)slot))
+		SYS(SYS_mprotect, page_down((uintptr_t)slot), arch_page(), PROT_READ);
+}
+
+static void redirect_relocation(const struct elf_image *image, uint64_t info, uint64_t offset,
+				bool adds)
+{
+	unsigned type = ARCH_RELOCATION_TYPE(info);
+
+	if (type == ARCH_RELOCATION_CALL || type == ARCH_RELOCATION_SLOT ||
+	    (type == ARCH_RELOCATION_DATA && !adds))
+		redirect_slot(image, ARCH_RELOCATION_SYMBOL(info),
+			      (uintptr_t *)(uintptr_t)(image->map->l_addr + offset),
+			      type == ARCH_RELOCATION_CALL);
+}
+
+static void redirect_image(const struct elf_image *image)
 {
 	for (int table = 0; table < 2; table++) {
-		uint64_t n = image->rela[table] ? image->rela_size[table] / sizeof(ElfW(Rela)) : 0;
+		const ElfW(Rela) *rela = image->rela[table];
+		const ElfW(Rel) *rel = image->rel[table];
+		uint64_t n = rela ? image->rela_size[table] / sizeof(*rela) : 0;
 
-		for (uint64_t i = 0; i < n; i++) {
-			const ElfW(Rela) *r = &image->rela[table][i];
-			unsigned type = ELF64_R_TYPE(r->r_info);
-			const struct hook_row *row;
-			uint64_t *slot;
+		for (uint64_t i = 0; i < n; i++)
+			redirect_relocation(image, rela[i].r_info, rela[i].r_offset,
+					    rela[i].r_addend);
+		n = rel ? image->rel_size[table] / sizeof(*rel) : 0;
+		for (uint64_t i = 0; i < n; i++)
+			redirect_relocation(image, rel[i].r_info, rel[i].r_offset, false);
+	}
+	/* Until it is bound such a slot leads to the symbol's own stub. */
+	for (uint64_t i = image->got_symbol; image->got && i < image->symbol_count; i++) {
+		const ElfW(Sym) *s = &image->symbols[i];
+		uintptr_t *slot = &image->got[image->got_first + i - image->got_symbol];
 
-			if (type != ARCH_RELOCATION_CALL && type != ARCH_RELOCATION_SLOT &&
-			    (type != ARCH_RELOCATION_DATA || r->r_addend))
-				continue;
-			row = row_named(image->strings +
-					image->symbols[ELF64_R_SYM(r->r_info)].st_name);
-			if (!row || !*row->real || (row->exported && !real_comes_first))
-				continue;
-			slot = (uint64_t *)(map->l_addr + r->r_offset);
-			/* Bound elsewhere: the program's own, or another version. */
-			if (*slot != (uint64_t)*row->real && type != ARCH_RELOCATION_CALL)
-				continue;
-			if (*slot == (uint64_t)row->hook)
-				continue;
-			write_slot(slot, row->hook);
-			if (in_relro(map, (uint64_t)slot))
-				SYS(SYS_mprotect, page_down((uint64_t)slot), arch_page(),
-				    PROT_READ);
-		}
+		redirect_slot(image, (uint32_t)i, slot,
+			      s->st_shndx == SHN_UNDEF && s->st_value &&
+				      *slot == image->map->l_addr + s->st_value);
 	}
 }
 
@@ -93,5 +127,5 @@ void redirect_callers(void)
 	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
 		if (map != real_map && elf_read(map, &image) &&
 		    elf_find(&image, hook_rows[0].name) != hook_rows[0].hook)
-			redirect_image(map, &image);
+			redirect_image(&image);
 }

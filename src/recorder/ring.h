@@ -15,6 +15,16 @@ static inline bool ring_has_room(struct rt_thread *t)
 	return likely(t->reserved - t->head + RING_MARGIN <= t->mask) || ring_make_room(t);
 }
 
+/* Whole, also where a word has 32 bits: a handler may come between two halves. */
+static inline uint64_t ring_reserved(struct rt_thread *t)
+{
+#if __SIZEOF_POINTER__ < 8
+	return __atomic_load_n(&t->reserved, __ATOMIC_RELAXED);
+#else
+	return *(volatile uint64_t *)&t->reserved;
+#endif
+}
+
 /* Writes one event; ring_has_room() came before. */
 static inline void ring_put(struct rt_thread *t, uint64_t stamp, uint64_t word1, uint64_t word2,
 			    uint64_t word3)
@@ -35,13 +45,13 @@ static inline void ring_put(struct rt_thread *t, uint64_t stamp, uint64_t word1,
 		return;
 	}
 	for (;;) {
-		uint64_t position = *(volatile uint64_t *)&t->reserved;
+		uint64_t position = ring_reserved(t);
 
 		atomic_store_explicit(&t->ring->tail, position, memory_order_release);
 		atomic_signal_fence(memory_order_seq_cst);
 		*(volatile uint32_t *)&t->open = 0;
 		atomic_signal_fence(memory_order_seq_cst);
-		if (likely(*(volatile uint64_t *)&t->reserved == position)) {
+		if (likely(ring_reserved(t) == position)) {
 			if (unlikely(!(position & t->notify_mask)))
 				ring_notify(t);
 			return;

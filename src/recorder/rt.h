@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "recorder/arch.h"
+#include "recorder/sys.h"
 #include "target/attributes.h"
 #include "unwind/walk.h"
 #include "wire/page.h"
@@ -76,6 +77,8 @@ struct rt {
 	uint64_t allocator_low, allocator_size;
 	uint64_t own_low, own_size;
 	uint64_t loader_low, loader_size; /* ld.so */
+	uint64_t libc_low, libc_size;
+	uint32_t libc_maps; /* enum shm_libc_maps: what this process has, whoever records it */
 	int pid;
 };
 
@@ -206,7 +209,7 @@ void say(const char *text, const char *more) HIDDEN;
 
 /* memory.c: the slow path's lock, private memory, segments of the shared memory. */
 struct rt_lock_state {
-	uint64_t signals;
+	struct sys_signals signals;
 };
 /* False: this thread has it already, further down the stack, since its signals cannot be blocked;
  * or nobody can be waited for.  The caller does without. */

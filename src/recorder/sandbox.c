@@ -46,7 +46,7 @@ static bool lets_through(const struct sock_fprog *filter, const struct sandbox_r
 	struct seccomp_data call = {
 		.nr = row->number,
 		.arch = ARCH_AUDIT,
-		.instruction_pointer = (uint64_t)lets_through,
+		.instruction_pointer = (uintptr_t)lets_through,
 	};
 	uint32_t answer;
 
@@ -57,12 +57,12 @@ static bool lets_through(const struct sock_fprog *filter, const struct sandbox_r
 
 static bool is_readable(const void *from, uint64_t size)
 {
-	const uint64_t first = (uint64_t)from & ~7ull, end = (uint64_t)from + size;
+	const uint64_t first = (uintptr_t)from & ~7ull, end = (uintptr_t)from + size;
 
 	for (uint64_t p = first; p < end; p = page_down(p) + arch_page())
-		if (!sys_readable((const void *)p))
+		if (!sys_readable((const void *)(uintptr_t)p))
 			return false;
-	return sys_readable((const void *)((end - 1) & ~7ull));
+	return sys_readable((const void *)(uintptr_t)((end - 1) & ~7ull));
 }
 
 /* What this thread has blocked itself does not count: it is in a handler then, or in nothing. */

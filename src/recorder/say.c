@@ -10,10 +10,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static struct stat start;
+static SYS_STAT start;
 static bool have_start;
 
-static bool stat_stderr(struct stat *ret)
+static bool stat_stderr(SYS_STAT *ret)
 {
 	return !sys_failed(SYS(SYS_fstat, 2, ret));
 }
@@ -25,7 +25,7 @@ void say_init(void)
 
 void say_describe_stderr(struct shm_control *control)
 {
-	struct stat now;
+	SYS_STAT now;
 
 	if (!stat_stderr(&now))
 		return;
@@ -38,7 +38,7 @@ void say(const char *text, const char *more)
 {
 	char line[512] = "memoir: ";
 	size_t n = strlen(line);
-	struct stat now;
+	SYS_STAT now;
 
 	if (!have_start || !stat_stderr(&now) || now.st_dev != start.st_dev ||
 	    now.st_ino != start.st_ino || now.st_rdev != start.st_rdev)

@@ -38,14 +38,14 @@ static bool are_those_of(const ElfW(Phdr) * p, uint32_t count, const struct link
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (p[i].p_type == PT_DYNAMIC)
-			return map->l_addr + p[i].p_vaddr == (uint64_t)map->l_ld;
+			return map->l_addr + p[i].p_vaddr == (uintptr_t)map->l_ld;
 	return false;
 }
 
 static const ElfW(Phdr) * behind_header(const struct dl_find_object *o, uint32_t *ret_count)
 {
 	const ElfW(Ehdr) *e = o->dlfo_map_start;
-	uint64_t room = (uint64_t)o->dlfo_map_end - (uint64_t)o->dlfo_map_start;
+	uint64_t room = (uintptr_t)o->dlfo_map_end - (uintptr_t)o->dlfo_map_start;
 
 	if (room < sizeof(*e) || memcmp(e->e_ident, ELFMAG, SELFMAG) ||
 	    e->e_phentsize != sizeof(ElfW(Phdr)) || e->e_phoff > room ||

@@ -47,7 +47,7 @@ struct spawn {
 	int memfd;
 	bool stay;    /* the helper does not end before the collector */
 	char *stacks; /* of the collector until it executes, the helper and the thread */
-	uint64_t signals;
+	struct sys_signals signals;
 	long helper; /* its pid, or -errno */
 	long pid, error;
 	_Atomic uint32_t started, ended; /* futexes: the collector has executed, or is gone */
@@ -64,7 +64,7 @@ static void become_collector(void *context)
 
 	/* The table of descriptors is a copy: the program's own keeps its close-on-exec. */
 	SYS(SYS_fcntl, s->memfd, F_SETFD, 0);
-	SYS(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &s->signals, 0, 8);
+	SYS(SYS_rt_sigprocmask, SIG_SETMASK, &s->signals, 0, SYS_SIGNALS_SIZE);
 	s->error = SYS(SYS_execve, s->path, s->arguments, s->environment);
 	SYS(SYS_exit_group, 127);
 }

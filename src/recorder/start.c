@@ -104,7 +104,7 @@ static bool find_collector(char *out, size_t size)
 	for (unsigned i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
 		memcpy(out, self, (size_t)(slash - self));
 		memcpy(out + (slash - self), folders[i], strlen(folders[i]) + 1);
-		if (!SYS(SYS_access, out, 1 /* X_OK */))
+		if (!SYS_ACCESS(out, 1 /* X_OK */))
 			return true;
 	}
 	return false;
@@ -234,6 +234,7 @@ bool rt_use(struct shm_control *control)
 	rt.drop_when_full = control->options.when_full == FULL_DROP;
 	rt.maps = control->options.gather_maps;
 	rt.name_maps = !control->options.disable_vma_names;
+	atomic_store(&control->libc_maps, rt.libc_maps);
 	rt_memory_init(control);
 	modules_init();
 	trie_init(control->family.first_node ? control->family.first_node : 1);

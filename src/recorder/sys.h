@@ -8,16 +8,33 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/time_types.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 
 #include "recorder/syscall.h"
 #include "target/attributes.h"
+
+/* A set of signals, as the kernel has it.  Nearly everywhere there are 64. */
+#ifndef SYS_SIGNAL_WORDS
+#define SYS_SIGNAL_WORDS 1
+#endif
+struct sys_signals {
+	uint64_t words[SYS_SIGNAL_WORDS];
+};
+#define SYS_SIGNALS_SIZE (8 * SYS_SIGNAL_WORDS)
+
+/* What fstat() fills in. */
+#ifndef SYS_STAT
+#define SYS_STAT struct stat
+#endif
 
 /* A bit for each call that is made anywhere: SYS() takes no other. */
 enum sys_bit {
@@ -48,6 +65,21 @@ static inline bool sys_failed(long result)
 	return (unsigned long)result >= -4095ul;
 }
 
+/* Newer processors have the calls with a folder only; older ones' loaders make those without, which
+ * a filter lets pass. */
+#ifdef SYS_access
+#define SYS_ACCESS(path, mode) SYS(SYS_access, path, mode)
+#define SYS_READLINK(path, out, size) SYS(SYS_readlink, path, out, size)
+#else
+#define SYS_ACCESS(path, mode) SYS(SYS_faccessat, AT_FDCWD, path, mode)
+#define SYS_READLINK(path, out, size) SYS(SYS_readlinkat, AT_FDCWD, path, out, size)
+#endif
+
+/* An offset in a file takes two words where they have 32 bits. */
+#ifndef SYS_WIDE
+#define SYS_WIDE(offset) offset
+#endif
+
 static inline void *sys_map_private(size_t size)
 {
 	long p = SYS(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -73,7 +105,8 @@ static inline int sys_getpid(void)
 /* Not FUTEX_PRIVATE: the other side is another process. */
 static inline long sys_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns)
 {
-	struct timespec t = { (time_t)(timeout_ns / 1000000000), (long)(timeout_ns % 1000000000) };
+	struct __kernel_timespec t = { (int64_t)(timeout_ns / 1000000000),
+				       (int64_t)(timeout_ns % 1000000000) };
 
 	return SYS(SYS_futex, word, FUTEX_WAIT, value, &t, 0, 0);
 }
@@ -87,7 +120,7 @@ static inline void sys_futex_wake(_Atomic uint32_t *word)
 static inline uint64_t sys_clock_ns(int clock)
 {
 	static _Atomic uint64_t flown;
-	struct timespec t = { 0, 0 };
+	struct __kernel_timespec t = { 0, 0 };
 
 	if (SYS(SYS_clock_gettime, clock, &t))
 		return atomic_fetch_add_explicit(&flown, 10000000, memory_order_relaxed);
@@ -98,23 +131,25 @@ static inline uint64_t sys_clock_ns(int clock)
 #define SYS_NOT_BLOCKED (1ull << 8)
 
 /* Where the filter does not allow it, handlers go on interrupting. */
-static inline void sys_block_signals(uint64_t *ret_old)
+static inline void sys_block_signals(struct sys_signals *ret_old)
 {
-	uint64_t all = ~0ull;
+	struct sys_signals all;
 
+	for (unsigned i = 0; i < SYS_SIGNAL_WORDS; i++)
+		all.words[i] = ~0ull;
 	atomic_fetch_add(&sys_blocking, 1);
-	if (!SYS(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, &all, ret_old, 8))
+	if (!SYS(SYS_rt_sigprocmask, SIG_BLOCK, &all, ret_old, SYS_SIGNALS_SIZE))
 		return;
-	*ret_old = SYS_NOT_BLOCKED;
+	ret_old->words[0] = SYS_NOT_BLOCKED;
 	atomic_fetch_sub(&sys_blocking, 1);
 }
 
 /* Who installs a filter waits until all have done this. */
-static inline void sys_restore_signals(const uint64_t *old)
+static inline void sys_restore_signals(const struct sys_signals *old)
 {
-	if (*old == SYS_NOT_BLOCKED)
+	if (old->words[0] == SYS_NOT_BLOCKED)
 		return;
-	sys_call(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, (long)old, 0, 8, 0, 0);
+	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)old, 0, SYS_SIGNALS_SIZE, 0, 0);
 	atomic_fetch_sub(&sys_blocking, 1);
 }
 
@@ -122,5 +157,8 @@ static inline void sys_restore_signals(const uint64_t *old)
  * impossible `how`, so the answer costs one cheap call and changes nothing. */
 static inline bool sys_readable(const void *p)
 {
-	return SYS(SYS_rt_sigprocmask, ~0, p, 0, 8) == -EINVAL;
+	/* A larger set is read from where it lies in the same page. */
+	if (SYS_SIGNAL_WORDS > 1)
+		p = (const void *)((uintptr_t)p & ~(uintptr_t)(SYS_SIGNALS_SIZE - 1));
+	return SYS(SYS_rt_sigprocmask, ~0, p, 0, SYS_SIGNALS_SIZE) == -EINVAL;
 }

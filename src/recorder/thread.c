@@ -216,7 +216,8 @@ struct rt_thread *thread_register(void)
 	struct rt_lock_state lock;
 	struct rt_thread *t;
 	int tid = sys_gettid();
-	uint64_t high, signals, start;
+	struct sys_signals signals;
+	uint64_t high, start;
 
 	/* Nothing of it works without this: whose is it, and who has left one? */
 	if (tid < 0) {
@@ -240,7 +241,7 @@ struct rt_thread *thread_register(void)
 		t->tid = tid;
 		t->depth = t->open = 0;
 		t->inside = 0;
-		high = tid == rt.pid ? (uint64_t)__libc_stack_end : arch_thread_pointer();
+		high = tid == rt.pid ? (uintptr_t)__libc_stack_end : arch_thread_pointer();
 		for (int i = 0; i < RT_NESTING; i++)
 			if (t->walks[i])
 				walk_set_stack(t->walks[i], high);

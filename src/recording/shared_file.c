@@ -16,7 +16,8 @@
 
 #define FLAGS (O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
 
-bool shared_key_is_good(const char *key)
+/* May it be a part of a file's name?  It comes from the recording. */
+static bool shared_key_is_good(const char *key)
 {
 	size_t size = strspn(key, "0123456789abcdefghijklmnopqrstuvwxyz-");
 

@@ -10,8 +10,6 @@
 
 struct buf;
 
-/* May it be a part of a file's name?  It comes from the recording. */
-bool shared_key_is_good(const char *key);
 /* The folder that such files are in; false if the recording has no place. */
 bool shared_folder(const struct reader *r, struct buf *out);
 /* A descriptor, or -1: it is gone. */

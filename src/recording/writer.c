@@ -12,8 +12,8 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 #define ZSTD_STATIC_LINKING_ONLY /* for the one parameter below: refused is as good as not known   \
@@ -23,7 +23,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/now.h"
 #include "base/open_output.h"
+#include "base/write_at.h"
 #include "recording/file_name.h"
 #include "wire/varint.h"
 
@@ -74,32 +76,32 @@ static bool fail(struct recording *r, int error)
 	return false;
 }
 
-static bool append(struct recording *r, struct iovec *parts, int count)
+/* How often the calling thread has given up its processor by itself. */
+static long times_blocked(void)
 {
-	uint64_t done = 0, total = 0;
+	struct rusage usage;
 
-	for (int i = 0; i < count; i++)
+	return getrusage(RUSAGE_THREAD, &usage) ? 0 : usage.ru_nvcsw;
+}
+
+static bool append(struct recording *r, struct iovec *parts, size_t count)
+{
+	uint64_t total = 0, began_ns = now_ns(), cpu_ns = now_on(CLOCK_THREAD_CPUTIME_ID), took_ns;
+	long blocked = times_blocked();
+	int error;
+
+	for (size_t i = 0; i < count; i++)
 		total += parts[i].iov_len;
-	while (count) {
-		ssize_t n = writev(r->fd, parts, count);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		/* A pipe whose reader takes nothing must not stop the program for ever. */
-		if (n < 0 && errno == EAGAIN && !open_output_wait(r->fd))
-			continue;
-		if (n <= 0)
-			return fail(r, !n ? EIO : errno == EAGAIN ? ETIMEDOUT : errno);
-		done += (uint64_t)n;
-		for (; count && (size_t)n >= parts->iov_len; parts++, count--)
-			n -= (ssize_t)parts->iov_len;
-		if (count) {
-			parts->iov_base = (char *)parts->iov_base + n;
-			parts->iov_len -= (size_t)n;
-		}
-	}
+	error = write_vectors(r->fd, parts, count);
+	cpu_ns = now_on(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	took_ns = now_ns() - began_ns;
+	/* Whoever only had to let another thread run was not blocked. */
+	if (times_blocked() != blocked && took_ns > cpu_ns)
+		r->blocked_ns += took_ns - cpu_ns;
+	if (error)
+		return fail(r, -error);
 	r->size += total;
-	return done == total;
+	return true;
 }
 
 static bool remember(struct recording *r, enum format_chunk_type type, uint32_t events)
@@ -142,27 +144,49 @@ static enum format_codec codec_for(const struct recording *r, enum recording_eff
 	return effort == EFFORT_HASTE ? CODEC_LZ4 : CODEC_ZSTD;
 }
 
-static size_t compress(struct recording *r, enum recording_effort effort, const void *payload,
-		       size_t size)
+/* 0: it is stored as it is. */
+static size_t compress(const struct recording *r, struct recording_packer *p,
+		       enum recording_effort effort, const void *payload, size_t size)
 {
 	enum format_codec codec = codec_for(r, effort);
-	ZSTD_CCtx **compressor = &r->compressors[effort];
+	ZSTD_CCtx **compressor = &p->compressors[effort];
 	size_t limit = size - size / 32; /* what saves less is not worth decompressing */
 	size_t n;
 
-	if (size < SMALL_PAYLOAD || limit > r->stored_room || codec == CODEC_RAW)
+	if (size < SMALL_PAYLOAD || limit > p->stored_room || codec == CODEC_RAW)
 		return 0;
 	if (codec == CODEC_LZ4) {
 		int written =
-			LZ4_compress_fast_extState(r->lz4, payload, (char *)r->stored, (int)size,
+			LZ4_compress_fast_extState(p->lz4, payload, (char *)p->stored, (int)size,
 						   (int)limit, r->one_codec ? 1 : LZ4_ACCELERATION);
 
 		return written > 0 ? (size_t)written : 0;
 	}
 	if (!*compressor && !(*compressor = new_compressor(r, effort)))
 		return 0;
-	n = ZSTD_compress2(*compressor, r->stored, limit, payload, size);
+	n = ZSTD_compress2(*compressor, p->stored, limit, payload, size);
 	return ZSTD_isError(n) ? 0 : n;
+}
+
+int recording_packer_init(struct recording_packer *p, size_t payload_room)
+{
+	*p = (struct recording_packer){ .stored_room = payload_room };
+	p->lz4 = malloc((size_t)LZ4_sizeofState());
+	p->stored = mmap(NULL, payload_room, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p->stored == MAP_FAILED)
+		p->stored = NULL;
+	return p->stored && p->lz4 ? 0 : -ENOMEM;
+}
+
+void recording_packer_release(struct recording_packer *p)
+{
+	for (int i = 0; i < EFFORT_COUNT; i++)
+		ZSTD_freeCCtx(p->compressors[i]);
+	if (p->stored)
+		munmap(p->stored, p->stored_room);
+	free(p->lz4);
+	*p = (struct recording_packer){ 0 };
 }
 
 /* Header and payload, in two parts at most. */
@@ -182,22 +206,39 @@ static bool write_chunk(struct recording *r, struct format_chunk *chunk, size_t 
 	return true;
 }
 
+struct recording_packed recording_pack(const struct recording *r, struct recording_packer *p,
+				       enum recording_effort effort, const void *payload,
+				       size_t size)
+{
+	size_t compressed = compress(r, p, effort, payload, size);
+
+	if (!compressed)
+		return (struct recording_packed){ payload, size, size, CODEC_RAW };
+	return (struct recording_packed){ p->stored, compressed, size,
+					  (uint8_t)codec_for(r, effort) };
+}
+
+bool recording_write_stored(struct recording *r, enum format_chunk_type type,
+			    const struct recording_packed *packed, uint32_t events)
+{
+	struct format_chunk chunk = { .magic = FORMAT_CHUNK_MAGIC,
+				      .type = (uint8_t)type,
+				      .codec = packed->codec };
+
+	return !r->error && remember(r, type, events) &&
+	       write_chunk(r, &chunk, packed->raw_size, packed->stored, packed->stored_size,
+			   events);
+}
+
 bool recording_write(struct recording *r, enum format_chunk_type type, enum recording_effort effort,
 		     const void *payload, size_t size, uint32_t events)
 {
-	struct format_chunk chunk = { .magic = FORMAT_CHUNK_MAGIC, .type = (uint8_t)type };
-	const void *stored = payload;
-	size_t stored_size = size, compressed;
+	struct recording_packed packed;
 
-	if (r->error || !remember(r, type, events))
+	if (r->error)
 		return false;
-	compressed = compress(r, effort, payload, size);
-	if (compressed) {
-		stored = r->stored;
-		stored_size = compressed;
-		chunk.codec = (uint8_t)codec_for(r, effort);
-	}
-	return write_chunk(r, &chunk, size, stored, stored_size, events);
+	packed = recording_pack(r, &r->packer, effort, payload, size);
+	return recording_write_stored(r, type, &packed, events);
 }
 
 /* A zstd frame of one block as it is.  It does not say how much it holds, so that a reader does not
@@ -230,11 +271,11 @@ bool recording_write_packed(struct recording *r, enum format_chunk_type type, co
 	size_t n;
 
 	if (r->error || head_size > 1u << FRAME_WINDOW_LOG ||
-	    FRAME_HEAD + head_size + frame_size > r->stored_room || !remember(r, type, 0))
+	    FRAME_HEAD + head_size + frame_size > r->packer.stored_room || !remember(r, type, 0))
 		return false;
-	n = put_plain_frame(r->stored, head, head_size);
-	memcpy(r->stored + n, frame, frame_size);
-	return write_chunk(r, &chunk, head_size + raw_size, r->stored, n + frame_size, 0);
+	n = put_plain_frame(r->packer.stored, head, head_size);
+	memcpy(r->packer.stored + n, frame, frame_size);
+	return write_chunk(r, &chunk, head_size + raw_size, r->packer.stored, n + frame_size, 0);
 }
 
 /* Was it written before the family began?  File systems are a little behind the clock. */
@@ -351,14 +392,9 @@ static int recording_begin(struct recording *r, size_t payload_room)
 
 	if (error < 0)
 		return error;
-	r->lz4 = malloc((size_t)LZ4_sizeofState());
-	r->stored_room = payload_room;
-	r->stored = mmap(NULL, payload_room, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (r->stored == MAP_FAILED)
-		r->stored = NULL;
-	if (!r->stored || !r->lz4)
-		return -ENOMEM;
+	error = recording_packer_init(&r->packer, payload_room);
+	if (error)
+		return error;
 	memcpy(header.magic, FORMAT_MAGIC, sizeof(header.magic));
 	make_id(header.id, sizeof(header.id));
 	memcpy(r->id, header.id, sizeof(r->id));
@@ -461,15 +497,7 @@ void recording_release(struct recording *r)
 	if (r->fd >= 0)
 		close(r->fd);
 	r->fd = -1;
-	for (int i = 0; i < EFFORT_COUNT; i++) {
-		ZSTD_freeCCtx(r->compressors[i]);
-		r->compressors[i] = NULL;
-	}
-	if (r->stored)
-		munmap(r->stored, r->stored_room);
-	r->stored = NULL;
-	free(r->lz4);
-	r->lz4 = NULL;
+	recording_packer_release(&r->packer);
 	free(r->index);
 	r->index = NULL;
 	r->index_count = r->index_room = 0;

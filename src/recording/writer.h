@@ -21,6 +21,21 @@ enum recording_effort {
 	EFFORT_COUNT
 };
 
+/* What compresses payloads for one thread at a time. */
+struct recording_packer {
+	struct ZSTD_CCtx_s *compressors[EFFORT_COUNT]; /* made when first needed */
+	void *lz4;
+	uint8_t *stored; /* a compressed payload */
+	size_t stored_room;
+};
+
+/* A payload as it will be stored: its own bytes, or what a packer has made of them. */
+struct recording_packed {
+	const void *stored;
+	size_t stored_size, raw_size;
+	uint8_t codec;
+};
+
 struct recording_entry {
 	uint64_t offset;
 	uint32_t events;
@@ -32,13 +47,11 @@ struct recording {
 	int error;     /* errno of the write that failed, or 0 */
 	uint64_t size; /* bytes of whole chunks in the file */
 	uint64_t sequence;
-	struct ZSTD_CCtx_s *compressors[EFFORT_COUNT]; /* made when first needed */
-	void *lz4;
-	uint8_t *stored; /* a compressed payload */
-	size_t stored_room;
+	struct recording_packer packer;
 	struct recording_entry *index;
 	size_t index_count, index_room;
 	uint64_t raw_bytes, event_count;
+	uint64_t blocked_ns; /* that writing took beyond the processor's time */
 	uint8_t id[16];
 	/* When the first of the recordings began that this one belongs to: a file that was written
 	 * since then is not overwritten.  0: it is alone. */
@@ -65,6 +78,16 @@ void recording_use_codec(struct recording *r, enum format_codec codec, int level
 /* Appends a chunk; `events` of them are in it, for the index.  False once anything failed. */
 bool recording_write(struct recording *r, enum format_chunk_type type, enum recording_effort effort,
 		     const void *payload, size_t size, uint32_t events);
+/* The two halves of that: the first may run on any thread that has a packer of its own, the second
+ * one on one thread at a time.  `payload` has to stay until then. */
+struct recording_packed recording_pack(const struct recording *r, struct recording_packer *p,
+				       enum recording_effort effort, const void *payload,
+				       size_t size);
+bool recording_write_stored(struct recording *r, enum format_chunk_type type,
+			    const struct recording_packed *packed, uint32_t events);
+/* 0 or -ENOMEM; to be released in either case.  A zeroed one may be released, too. */
+int recording_packer_init(struct recording_packer *p, size_t payload_room);
+void recording_packer_release(struct recording_packer *p);
 /* The same for a payload whose rest is compressed already: `frame` is a zstd frame that holds
  * raw_size bytes. */
 bool recording_write_packed(struct recording *r, enum format_chunk_type type, const void *head,

@@ -41,7 +41,7 @@ static bool has_alignment(unsigned call)
 
 static uint64_t alignment_key(const struct columns *c, uint32_t row)
 {
-	return (uint64_t)c->stack[row] << 8 | tags_call(c->tags[row]);
+	return (uint64_t)columns_stack(c, row) << 8 | tags_call(columns_tags(c, row));
 }
 
 /* Recordings do not hold the alignment that was asked for.  Every address is a multiple of it, so
@@ -55,12 +55,12 @@ static void learn_alignments(struct compile *p)
 	{
 		uint64_t seen = 0, key = alignment_key(c, row);
 
-		if (!has_alignment(tags_call(c->tags[row])))
+		if (!has_alignment(tags_call(columns_tags(c, row))))
 			continue;
 		map_get(&p->alignments, key, &seen);
 		if (seen >> 56 < FEW)
 			seen += 1ull << 56;
-		map_set(&p->alignments, key, seen | (c->address[row] & EVENT_ADDRESS_MASK));
+		map_set(&p->alignments, key, seen | (columns_address(c, row) & EVENT_ADDRESS_MASK));
 		p->guessed++;
 	}
 }
@@ -80,8 +80,9 @@ static unsigned alignment_of(const struct compile *p, uint32_t row)
 /* Who ends a block.  Where that is not known, the thread that began it. */
 static uint32_t ending_thread(const struct columns *c, uint32_t row)
 {
-	return tags_flags(c->tags[row]) & TAG_FREE_LOST ? tags_thread(c->tags[row])
-							: tags_free_thread(c->tags[row]);
+	return tags_flags(columns_tags(c, row)) & TAG_FREE_LOST
+		       ? tags_thread(columns_tags(c, row))
+		       : tags_free_thread(columns_tags(c, row));
 }
 
 /* The recording's row of the thread that made a call. */
@@ -89,7 +90,7 @@ static uint32_t calling_thread(const struct columns *columns, const struct call 
 {
 	switch (c->kind) {
 	case CALLS_ALLOC:
-		return tags_thread(columns->tags[c->row]);
+		return tags_thread(columns_tags(columns, c->row));
 	case CALLS_FREE:
 		return ending_thread(columns, c->row);
 	default:
@@ -170,7 +171,7 @@ static void count_call(struct compile *p, const struct call *c)
 
 static enum plan_kind kind_of(const struct columns *columns, const struct call *c)
 {
-	unsigned call = tags_call(columns->tags[c->row]);
+	unsigned call = tags_call(columns_tags(columns, c->row));
 
 	if (c->kind == CALLS_FREE)
 		return PLAN_FREE;
@@ -178,10 +179,10 @@ static enum plan_kind kind_of(const struct columns *columns, const struct call *
 		return PLAN_REALLOC;
 	if (has_alignment(call))
 		return PLAN_ALIGNED;
-	if (call == CALL_calloc || tags_flags(columns->tags[c->row]) & TAG_ZEROED)
+	if (call == CALL_calloc || tags_flags(columns_tags(columns, c->row)) & TAG_ZEROED)
 		return PLAN_CALLOC;
 	/* Half of a realloc that the filter cut in two is an allocation like any other. */
-	if (call == CALL_realloc && columns->previous[c->row] == NO_ALLOCATION)
+	if (call == CALL_realloc && columns_previous(columns, c->row) == NO_ALLOCATION)
 		return PLAN_REALLOC_NEW;
 	return PLAN_MALLOC;
 }
@@ -210,7 +211,7 @@ static bool is_handed_on(struct compile *p, const struct call *c, uint32_t threa
 {
 	const struct columns *columns = &p->view->model->allocations;
 
-	return c->kind != CALLS_FREE && columns->freed_at[c->row] != NEVER &&
+	return c->kind != CALLS_FREE && columns_freed_at(columns, c->row) != NEVER &&
 	       position_of(p, ending_thread(columns, c->row)) != thread;
 }
 
@@ -223,8 +224,8 @@ static bool is_taken_over(struct compile *p, const struct call *c, uint32_t thre
 	if (c->kind == CALLS_ALLOC)
 		return false;
 	/* Who made it: malloc's caller, or the one of the realloc that it comes from. */
-	maker = calls_has_old(p->view, row) ? ending_thread(columns, columns->previous[row])
-					    : tags_thread(columns->tags[row]);
+	maker = calls_has_old(p->view, row) ? ending_thread(columns, columns_previous(columns, row))
+					    : tags_thread(columns_tags(columns, row));
 	return position_of(p, maker) != thread;
 }
 

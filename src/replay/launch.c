@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/read_file.h"
 #include "base/xalloc.h"
 
 #define HELPER "memoir-replay"
@@ -88,10 +89,12 @@ static void environment_release(struct environment *e)
 }
 
 static int start_runner(const struct allocator *a, const char *helper, int plan_fd, int result_fd,
-			enum plan_touch touch, pid_t *ret_pid)
+			enum plan_touch touch, enum plan_trim trim, pid_t *ret_pid)
 {
-	char plan_text[16], result_text[16], touch_text[16];
-	char *const argv[] = { (char *)HELPER, plan_text, result_text, touch_text, NULL };
+	char plan_text[16], result_text[16], touch_text[16], trim_text[16];
+	char *const argv[] = {
+		(char *)HELPER, plan_text, result_text, touch_text, trim_text, NULL
+	};
 	auto_release(environment_release) struct environment e = { 0 };
 	posix_spawn_file_actions_t actions;
 	int error;
@@ -99,6 +102,7 @@ static int start_runner(const struct allocator *a, const char *helper, int plan_
 	snprintf(plan_text, sizeof(plan_text), "%d", PLAN_FD);
 	snprintf(result_text, sizeof(result_text), "%d", RESULT_FD);
 	snprintf(touch_text, sizeof(touch_text), "%d", touch);
+	snprintf(trim_text, sizeof(trim_text), "%d", trim);
 	environment_make(&e, a);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, result_fd, RESULT_FD);
@@ -113,10 +117,8 @@ static int take_result(int fd, struct plan_result *r)
 	size_t have = 0;
 
 	while (have < sizeof(*r)) {
-		ssize_t n = read(fd, (char *)r + have, sizeof(*r) - have);
+		ssize_t n = read_some(fd, (char *)r + have, sizeof(*r) - have);
 
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n <= 0)
 			return -EPIPE;
 		have += (size_t)n;
@@ -147,6 +149,10 @@ static int judge(const struct allocator *a, const struct plan_result *r, struct 
 			       strerror(r->error));
 	case PLAN_NO_MAPPING:
 		return err_set(err, -ENOMEM, "no memory for the replay's own tables");
+	case PLAN_NO_TRIM:
+		return err_set(err, -ENOTSUP,
+			       "it has no way to give memory back that is known (malloc_trim, "
+			       "mallctl, MallocExtension_ReleaseFreeMemory, mi_collect)");
 	default:
 		return err_set(err, -EINVAL, "the helper does not understand the plan");
 	}
@@ -156,7 +162,7 @@ static int judge(const struct allocator *a, const struct plan_result *r, struct 
 }
 
 int launch_replay(const struct allocator *a, int plan_fd, enum plan_touch touch,
-		  struct plan_result *ret_result, struct err *err)
+		  enum plan_trim trim, struct plan_result *ret_result, struct err *err)
 {
 	auto_free char *helper = find_helper();
 	int pipe_fds[2], error, status, plan_copy, result_copy;
@@ -170,7 +176,7 @@ int launch_replay(const struct allocator *a, int plan_fd, enum plan_touch touch,
 	plan_copy = fcntl(plan_fd, F_DUPFD_CLOEXEC, RESULT_FD + 1);
 	result_copy = fcntl(pipe_fds[1], F_DUPFD_CLOEXEC, RESULT_FD + 1);
 	close(pipe_fds[1]);
-	error = start_runner(a, helper, plan_copy, result_copy, touch, &pid);
+	error = start_runner(a, helper, plan_copy, result_copy, touch, trim, &pid);
 	close(plan_copy);
 	close(result_copy);
 	if (error) {

@@ -7,4 +7,4 @@
 
 /* 0, or -errno with err: the allocator crashed, was not loaded, lost count. */
 int launch_replay(const struct allocator *a, int plan_fd, enum plan_touch touch,
-		  struct plan_result *ret_result, struct err *err);
+		  enum plan_trim trim, struct plan_result *ret_result, struct err *err);

@@ -57,11 +57,15 @@ struct plan {
 
 enum plan_touch { TOUCH_NONE, TOUCH_PAGES, TOUCH_ALL, TOUCHES };
 
+/* Has the allocator give back what it can, now and then? */
+enum plan_trim { TRIM_NEVER, TRIM_OFTEN };
+
 enum plan_failure {
 	PLAN_DONE,
 	PLAN_NO_MAPPING, /* no memory for the helper's own tables */
 	PLAN_NO_THREADS,
 	PLAN_MALFORMED,
+	PLAN_NO_TRIM, /* nobody knows how to ask this allocator for it */
 };
 
 /* Counts are of calls that were made and gave what they should; a realloc is an allocation too. */

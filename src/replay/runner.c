@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -31,6 +32,8 @@
 #define LINE 64
 #define LOOKS 200	 /* at a word before sleeping on it */
 #define FLUSH (64 << 10) /* bytes that a thread may be ahead of the common sum */
+#define TRIMS_MAX 256	 /* of a run; in between are at least TRIM_OPS operations */
+#define TRIM_OPS 4096
 #define STACK_SIZE (2u << 20)
 #define STACK_TOUCHED (32u << 10) /* more than any allocator takes of it */
 
@@ -62,6 +65,7 @@ static struct runner_slot *slots;
 static struct word *stretches; /* threads that are still at it */
 static struct worker *workers;
 static enum plan_touch touch_how;
+static void (*trim)(void); /* NULL: memory is not given back but by the allocator itself */
 static struct word ready __attribute__((aligned(LINE)));
 static struct word go __attribute__((aligned(LINE)));
 static _Atomic int64_t live_bytes __attribute__((aligned(LINE)));
@@ -95,18 +99,23 @@ static void publish(struct word *w, uint32_t value)
 	wake(w);
 }
 
-static void one_less(struct word *w)
+/* Was it the last one? */
+static bool one_less(struct word *w)
 {
-	if (atomic_fetch_sub(&w->value, 1) == 1)
+	bool last = atomic_fetch_sub(&w->value, 1) == 1;
+
+	if (last)
 		wake(w);
+	return last;
 }
 
 /* Waits for all stretches but the last one, the latest first: when that is over most others are,
- * and a thread that sleeps is not woken for each. */
+ * and a thread that sleeps is not woken for each.  Who leaves a stretch last has the allocator give
+ * memory back. */
 static void pass_gate(struct worker *w, const struct plan_op *op)
 {
-	if (op->slot != PLAN_NONE)
-		one_less(&stretches[op->slot]);
+	if (op->slot != PLAN_NONE && one_less(&stretches[op->slot]) && trim)
+		trim();
 	if (op->turn == PLAN_NONE || op->turn <= w->passed + 1)
 		return;
 	for (uint32_t i = op->turn - 1; i-- > w->passed;)
@@ -200,12 +209,12 @@ static void free_block(struct worker *w, struct runner_slot *s)
 }
 
 /* The stack that every call of the recording comes from. */
-__attribute__((noinline)) void memoir_replay_calls(struct worker *w);
-__attribute__((noinline)) void memoir_replay_calls(struct worker *w)
+__attribute__((noinline)) void memoir_replay_calls(struct worker *w, uint64_t from, uint64_t to);
+__attribute__((noinline)) void memoir_replay_calls(struct worker *w, uint64_t from, uint64_t to)
 {
-	const struct plan_op *end = w->ops + w->count;
+	const struct plan_op *end = w->ops + to;
 
-	for (const struct plan_op *op = w->ops; op < end; op++) {
+	for (const struct plan_op *op = w->ops + from; op < end; op++) {
 		unsigned kind = op->kind & PLAN_KIND_MASK;
 		struct runner_slot *s = slots + op->slot;
 
@@ -221,6 +230,20 @@ __attribute__((noinline)) void memoir_replay_calls(struct worker *w)
 			make_block(w, op, s);
 		if (op->kind & PLAN_PUBLISH)
 			publish(&s->turn, op->turn + 1);
+	}
+}
+
+/* All of a thread's calls.  One that is alone has no gates to give memory back at. */
+static void make_calls(struct worker *w)
+{
+	uint64_t step = w->count;
+
+	if (trim && plan->thread_count == 1)
+		step = w->count / TRIMS_MAX < TRIM_OPS ? TRIM_OPS : w->count / TRIMS_MAX;
+	for (uint64_t from = 0; from < w->count; from += step) {
+		memoir_replay_calls(w, from, w->count - from < step ? w->count : from + step);
+		if (step < w->count)
+			trim();
 	}
 	w->ended_ns = now_on(CLOCK_MONOTONIC);
 }
@@ -243,7 +266,7 @@ static void *thread_main(void *context)
 	/* Who comes later than that waits there. */
 	if (!w->count || w->ops->kind != PLAN_GATE || w->ops->turn < 2)
 		wait_for(&go, 1);
-	memoir_replay_calls(context);
+	make_calls(context);
 	return NULL;
 }
 
@@ -366,6 +389,48 @@ static uint64_t faults(void)
 	return (uint64_t)r.ru_minflt + (uint64_t)r.ru_majflt;
 }
 
+static int (*jemalloc_control)(const char *, void *, size_t *, void *, size_t);
+static void (*tcmalloc_release)(void);
+static void (*mimalloc_collect)(bool);
+
+static void trim_glibc(void)
+{
+	malloc_trim(0);
+}
+
+static void trim_jemalloc(void)
+{
+	/* 4096 stands for all arenas, since jemalloc 5. */
+	jemalloc_control("thread.tcache.flush", NULL, NULL, NULL, 0);
+	jemalloc_control("arena.4096.purge", NULL, NULL, NULL, 0);
+}
+
+static void trim_tcmalloc(void)
+{
+	tcmalloc_release();
+}
+
+static void trim_mimalloc(void)
+{
+	mimalloc_collect(true);
+}
+
+/* How this allocator is asked; `library` is the file that malloc is in. */
+static bool find_trim(const char *library)
+{
+	const char *name = strrchr(library, '/');
+
+	*(void **)&jemalloc_control = dlsym(RTLD_DEFAULT, "mallctl");
+	*(void **)&tcmalloc_release = dlsym(RTLD_DEFAULT, "MallocExtension_ReleaseFreeMemory");
+	*(void **)&mimalloc_collect = dlsym(RTLD_DEFAULT, "mi_collect");
+	trim = jemalloc_control	  ? trim_jemalloc
+	       : tcmalloc_release ? trim_tcmalloc
+	       : mimalloc_collect ? trim_mimalloc
+	       : !strncmp(name ? name + 1 : library, "libc.", 5) ? trim_glibc
+								 : NULL;
+	return trim;
+}
+
 static void replay(struct plan_result *r)
 {
 	struct memory before, after;
@@ -377,9 +442,11 @@ static void replay(struct plan_result *r)
 	cpu_ns = now_on(CLOCK_PROCESS_CPUTIME_ID);
 	end_ns = start_ns = now_on(CLOCK_MONOTONIC);
 	publish(&go, 1);
-	memoir_replay_calls(&workers[0]);
+	make_calls(&workers[0]);
 	for (uint32_t i = 1; i < plan->thread_count; i++)
 		pthread_join(workers[i].thread, NULL);
+	if (trim)
+		trim();
 	r->cpu_ns = now_on(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns;
 	r->faults = faults() - r->faults;
 	after = look_at_memory();
@@ -407,7 +474,7 @@ int main(int argc, char **argv)
 	Dl_info info;
 	int plan_fd, result_fd;
 
-	if (argc != 4)
+	if (argc != 5)
 		return 2; /* memoir replay is the way to start it */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	plan_fd = atoi(argv[1]);
@@ -416,6 +483,8 @@ int main(int argc, char **argv)
 	if (dladdr(dlsym(RTLD_DEFAULT, "malloc"), &info) && info.dli_fname)
 		strncpy(r.library, info.dli_fname, sizeof(r.library) - 1);
 	r.failure = prepare(plan_fd);
+	if (r.failure == PLAN_DONE && atoi(argv[4]) == TRIM_OFTEN && !find_trim(r.library))
+		r.failure = PLAN_NO_TRIM;
 	if (r.failure == PLAN_DONE) {
 		r.error = start_threads();
 		if (r.error)

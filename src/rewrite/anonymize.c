@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/buf_text.h"
 #include "base/xalloc.h"
+#include "wire/event.h"
 
 #define PROGRAM "program"
 
@@ -34,6 +35,7 @@ static const struct {
 	{ "page_size", KEEP },
 	{ "pointer_size", KEEP },
 	{ "allocator", BASENAME },
+	{ INFO_LIBC_MAPS, KEEP },
 	{ "clock", KEEP },
 	{ "start_stamp", KEEP },
 	{ "start_monotonic_ns", KEEP },

@@ -13,7 +13,6 @@
 #include "base/buf_text.h"
 #include "base/buf_type.h"
 #include "base/write_at.h"
-#include "base/xalloc.h"
 
 #define NAME_ROOM (NAME_MAX + 1)
 #define SUFFIX_ROOM 8 /* ".000" and more */

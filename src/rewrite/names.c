@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/xalloc.h"
 #include "wire/symbols.h"
 
 #define CHUNK_SIZE (4u << 20)

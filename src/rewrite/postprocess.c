@@ -2,7 +2,6 @@
 /* Names in, binaries out.  See postprocess.h. */
 #include "rewrite/postprocess.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/buf_type.h"
@@ -185,6 +184,7 @@ static bool postprocess_visit(void *visitor, const struct chunk *c, struct sourc
 		break;
 	case CHUNK_CLOCK:
 	case CHUNK_NODES:
+	case CHUNK_PAGES:
 	case CHUNK_STATISTICS:
 		output_chunk(w->output, c->head.type, c->payload, c->payload_size);
 		break;

@@ -15,9 +15,9 @@ static uint32_t displacer(const struct columns *c, uint32_t row)
 {
 	uint32_t next;
 
-	if (!(tags_flags(c->tags[row]) & TAG_FREE_LOST))
+	if (!(tags_flags(columns_tags(c, row)) & TAG_FREE_LOST))
 		return NO_ALLOCATION;
-	next = columns_from(c, c->freed_at[row]);
+	next = columns_from(c, columns_freed_at(c, row));
 	return next < c->count ? next : NO_ALLOCATION;
 }
 
@@ -34,9 +34,9 @@ static void removal_keep_row(struct removal *p, const struct model *m, uint32_t 
 	while (row != NO_ALLOCATION && !removal_keeps(p, row)) {
 		uint32_t last = row;
 
-		if (c->chain[row] != NO_CHAIN)
-			last = m->chains[c->chain[row]].last;
-		for (uint32_t i = last; i != NO_ALLOCATION; i = c->previous[i])
+		if (columns_chain(c, row) != NO_CHAIN)
+			last = m->chains[columns_chain(c, row)].last;
+		for (uint32_t i = last; i != NO_ALLOCATION; i = columns_previous(c, i))
 			keep_row(p, i);
 		row = displacer(c, last);
 	}
@@ -47,8 +47,8 @@ static void removal_keep_row(struct removal *p, const struct model *m, uint32_t 
  * believed only later.  Such lives are as short as can be. */
 static bool ended_unseen(const struct columns *c, uint32_t row, bool unsure)
 {
-	return tags_flags(c->tags[row]) & TAG_REALLOCATED ||
-	       (unsure && c->freed_at[row] == c->allocated_at[row] + 1);
+	return tags_flags(columns_tags(c, row)) & TAG_REALLOCATED ||
+	       (unsure && columns_freed_at(c, row) == columns_allocated_at(c, row) + 1);
 }
 
 static void decide(struct removal *p, const struct model *m, const struct model_clock *clock,
@@ -61,14 +61,15 @@ static void decide(struct removal *p, const struct model *m, const struct model_
 		uint32_t last = i;
 
 		/* A chain is looked at when its first row comes. */
-		if (c->previous[i] != NO_ALLOCATION)
+		if (columns_previous(c, i) != NO_ALLOCATION)
 			continue;
-		if (c->chain[i] != NO_CHAIN)
-			last = m->chains[c->chain[i]].last;
+		if (columns_chain(c, i) != NO_CHAIN)
+			last = m->chains[columns_chain(c, i)].last;
 		if (ended_unseen(c, last, unsure))
 			continue;
-		if (c->freed_at[last] == NEVER ||
-		    clock_duration_ns(clock, c->freed_at[last] - c->allocated_at[i]) > threshold_ns)
+		if (columns_freed_at(c, last) == NEVER ||
+		    clock_duration_ns(clock, columns_freed_at(c, last) -
+						     columns_allocated_at(c, i)) > threshold_ns)
 			removal_keep_row(p, m, i);
 	}
 }
@@ -77,12 +78,9 @@ static struct statistics *row_of(struct removed *r, uint32_t stack, unsigned cal
 {
 	uint64_t at;
 
-	if (!map_get(&r->by_stack, stack, &at)) {
-		at = r->count;
-		map_set(&r->by_stack, stack, at);
+	if (map_number(&r->by_stack, stack, &at))
 		*xpush(r->rows, r->count, r->room) =
 			(struct statistics){ .stack = stack, .call = call };
-	}
 	return &r->rows[at];
 }
 
@@ -90,16 +88,16 @@ static void count_row(struct removal *p, const struct columns *c, uint32_t row,
 		      const struct model_clock *clock, struct statistics *s)
 {
 	uint64_t size = columns_size(c, row);
-	unsigned flags = tags_flags(c->tags[row]);
+	unsigned flags = tags_flags(columns_tags(c, row));
 
-	statistics_count(s, size, columns_slack(c, row), c->allocated_at[row],
-			 statistics_bucket(clock_duration_ns(clock, c->freed_at[row] -
-									    c->allocated_at[row])));
+	statistics_count(s, size, columns_slack(c, row), columns_allocated_at(c, row),
+			 statistics_bucket(clock_duration_ns(
+				 clock, columns_freed_at(c, row) - columns_allocated_at(c, row))));
 	if (flags & TAG_TEMPORARY) {
 		s->temporary++;
 		s->temporary_bytes += size;
 	}
-	s->reallocs += c->previous[row] != NO_ALLOCATION;
+	s->reallocs += columns_previous(c, row) != NO_ALLOCATION;
 	s->frees += !(flags & (TAG_REALLOCATED | TAG_FREE_LOST));
 	p->removed++;
 	p->removed_bytes += size;
@@ -111,7 +109,8 @@ static void removal_sum(struct removal *p, const struct model *m, const struct m
 	const struct columns *c = &m->allocations;
 
 	for (uint32_t i = 0; i < c->count; i++) {
-		struct statistics *s = row_of(&p->sums, c->stack[i], tags_call(c->tags[i]));
+		struct statistics *s =
+			row_of(&p->sums, columns_stack(c, i), tags_call(columns_tags(c, i)));
 
 		if (!removal_keeps(p, i))
 			count_row(p, c, i, clock, s);
@@ -133,7 +132,7 @@ static void see_whole(struct removal *p, const struct model *m)
 		uint64_t size = columns_size(c, t.row), at = 0;
 		struct statistics *s;
 
-		map_get(&p->sums.by_stack, c->stack[t.row], &at);
+		map_get(&p->sums.by_stack, columns_stack(c, t.row), &at);
 		s = &p->sums.rows[at];
 		if (t.is_free) {
 			alive[at].bytes -= size;
@@ -147,7 +146,7 @@ static void see_whole(struct removal *p, const struct model *m)
 			s->own_peak_count = alive[at].count;
 			s->own_peak_at = t.at;
 		}
-		if (t.at <= m->totals.peak_at && c->freed_at[t.row] > m->totals.peak_at) {
+		if (t.at <= m->totals.peak_at && columns_freed_at(c, t.row) > m->totals.peak_at) {
 			s->peak_bytes += size;
 			s->peak_count++;
 		}

@@ -27,6 +27,7 @@ static const char *const type_names[] = {
 	[CHUNK_SYMBOLS] = "SYMBOLS",
 	[CHUNK_REGIONS] = "REGIONS",
 	[CHUNK_SHARED_FILE] = "SHARED_FILE",
+	[CHUNK_PAGES] = "PAGES",
 };
 
 static const char *const column_names[COLUMN_COUNT] = {
@@ -47,6 +48,7 @@ static const char *const op_names[SIZES_OPS] = {
 	[OP_MARKER] = "MARKER",
 	[OP_MAP] = "MAP",
 	[OP_UNMAP] = "UNMAP",
+	[OP_CHANGE] = "CHANGE",
 };
 _Static_assert(OP_COUNT <= SIZES_OPS, "an op without a row");
 

@@ -11,7 +11,6 @@
  * more who it is. */
 #include "rewrite/strip.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -161,7 +160,7 @@ static void observe(void *context, const struct event *e, uint32_t ring, uint64_
 	if ((event_op_aside(op) || (op == OP_FREE && r->last == row)) && needs_owner(r))
 		add_owner(t, ring, r->gone);
 	/* What it was before is not known, and its FROM was left out. */
-	if (op == OP_REALLOC_TO && t->columns->previous[row] == NO_ALLOCATION) {
+	if (op == OP_REALLOC_TO && columns_previous(t->columns, row) == NO_ALLOCATION) {
 		op = OP_ALLOC;
 		copy.word1 = event_address(e) | (uint64_t)op << 56;
 	}

@@ -220,7 +220,9 @@ static void fail(lua_State *L, struct asking *g, int error)
 
 static bool is_of_kind(const struct snapshot *s, const struct question *q)
 {
-	return q->kind ? s->kind && !strcmp(s->kind->name, q->kind) : s->model != NULL;
+	if (q->kind)
+		return s->kind && !strcmp(s->kind->name, q->kind);
+	return s->fleet ? q->fleets : s->model != NULL;
 }
 
 /* Asks and leaves the answer in g->out. */
@@ -251,11 +253,9 @@ static const struct question *check_question(lua_State *L, const char *name)
 
 	for (const struct question *const *each = questions; !q && *each; each++)
 		nearest_consider(&near, (*each)->name);
-	if (!q && nearest_found(&near))
-		script_fail(L, "there is no question '%.60s'; did you mean %s?", name,
-			    nearest_found(&near));
 	if (!q)
-		script_fail(L, "there is no question '%.60s'; help('ask') lists them", name);
+		script_fail(L, "there is no question '%.60s'%s", name,
+			    nearest_hint(&near, "; help('ask') lists them"));
 	return q;
 }
 

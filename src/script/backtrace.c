@@ -30,8 +30,11 @@ static void find_frames(struct backtrace *b)
 		if (kind == FRAME_PROGRAM || kind == FRAME_LIBRARY)
 			b->frames.rows[left++] = *f;
 	}
-	if (r)
+	/* What an interpreter does for itself has no other frames: better those than none. */
+	if (left)
 		b->frames.count = left;
+	else
+		b->stripped = false;
 }
 
 static void push(lua_State *L, struct script_data *d, uint32_t stack, unsigned call, bool stripped)
@@ -159,7 +162,7 @@ static int backtrace_frames(lua_State *L)
 }
 
 /* strip(): without the frames of allocators, wrappers around them, runtimes, and what starts a
- * program. */
+ * program; a stack of nothing else stays whole. */
 static int backtrace_strip(lua_State *L)
 {
 	struct backtrace *b = check(L);

@@ -76,13 +76,41 @@ void script_names(lua_State *L, int index, struct buf *out)
 		class->names(out);
 }
 
-/* A name that a value does not have. */
-static int no_such_name(lua_State *L, const struct script_class *class)
+/* Has a value of this class that name? */
+static bool has_name(lua_State *L, const struct script_class *class, const char *name)
 {
 	struct buf *names = script_text(L, TEXT_ONE);
-	const char *name = lua_tostring(L, 2), *best;
+	size_t size = strlen(name);
+	bool found;
+
+	for (const struct script_field *f = class->fields; f && f->name; f++)
+		if (!strcmp(f->name, name))
+			return true;
+	lua_rawgetp(L, LUA_REGISTRYINDEX, class);
+	lua_getfield(L, -1, "methods");
+	lua_pushstring(L, name);
+	found = lua_rawget(L, -2) != LUA_TNIL;
+	lua_pop(L, 3);
+	if (class->names)
+		class->names(names);
+	for (const char *at = names->data; at && !found && *at; at = strchr(at, '\n') + 1)
+		found = !strncmp(at, name, size) && at[size] == '\n';
+	return found;
+}
+
+/* A name that a value does not have: who has it, or what was meant. */
+static int no_such_name(lua_State *L, const struct script_class *class)
+{
+	const char *name = lua_tostring(L, 2);
 	struct nearest near = nearest_to(name);
+	struct buf *names;
 	char *at, *next;
+
+	for (const struct script_class *const *c = script_classes; *c; c++)
+		if (*c != class && has_name(L, *c, name))
+			return script_fail(L, "no method %.60s in %s, only in %s", name,
+					   class->name, (*c)->name);
+	names = script_text(L, TEXT_ONE);
 
 	script_names(L, 1, names);
 	for (at = names->data; at && *at; at = next) {
@@ -90,11 +118,20 @@ static int no_such_name(lua_State *L, const struct script_class *class)
 		*next++ = '\0';
 		nearest_consider(&near, at);
 	}
-	best = nearest_found(&near);
-	if (best)
-		return script_fail(L, "no method %.60s in %s; did you mean %s?", name, class->name,
-				   best);
-	return script_fail(L, "no method %.60s in %s; help(it) lists them", name, class->name);
+	return script_fail(L, "no method %.60s in %s%s", name, class->name,
+			   nearest_hint(&near, "; help(it) lists them"));
+}
+
+/* 2.0 is the index 2, as in Lua's own tables. */
+static void make_whole(lua_State *L)
+{
+	int whole;
+	lua_Integer i = lua_tointegerx(L, 2, &whole);
+
+	if (!whole)
+		script_fail(L, "an index is a whole number, not %s", lua_tostring(L, 2));
+	lua_pushinteger(L, i);
+	lua_replace(L, 2);
 }
 
 static int index_value(lua_State *L)
@@ -102,6 +139,8 @@ static int index_value(lua_State *L)
 	const struct script_class *class = lua_touserdata(L, lua_upvalueindex(INDEX_CLASS));
 	const struct script_field *f;
 
+	if (lua_type(L, 2) == LUA_TNUMBER)
+		make_whole(L);
 	if (lua_type(L, 2) == LUA_TSTRING) {
 		lua_pushvalue(L, 2);
 		lua_rawget(L, lua_upvalueindex(INDEX_FIELDS));

@@ -32,11 +32,17 @@ struct script_data *script_check_data(lua_State *L, int index)
 	return *(struct script_data **)script_check(L, index, &script_data_class);
 }
 
+/* A fleet's model is an empty one. */
+bool script_is_recording(const struct script_data *d)
+{
+	return d->snapshot->model && !d->snapshot->fleet;
+}
+
 static struct script_data *check_recording(lua_State *L)
 {
 	struct script_data *d = script_check_data(L, 1);
 
-	if (!d->snapshot->model)
+	if (!script_is_recording(d))
 		script_fail(L, "%s is no recording", d->snapshot->name);
 	return d;
 }
@@ -136,13 +142,13 @@ static void kind_field(lua_State *L, const struct script_field *f)
 {
 	const struct snapshot *s = (*(struct script_data **)lua_touserdata(L, 1))->snapshot;
 
-	lua_pushstring(L, s->model ? "recording" : s->kind ? s->kind->name : "file");
+	lua_pushstring(L, s->kind ? s->kind->name : s->model ? "recording" : "file");
 }
 
 static const struct script_field fields[] = {
 	{ "name", name_field, 0, "of the file, without its folder" },
 	{ "id", name_field, 1, "32 digits that tell it from others" },
-	{ "kind", kind_field, 0, "recording, heap, statistics or processes" },
+	{ "kind", kind_field, 0, "recording, heap, statistics, processes or fleet" },
 	{ 0 },
 };
 

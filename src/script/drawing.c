@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Graphs of scripts: curves of lists over time as SVG, one on top of the other.
+/* Graphs of scripts: curves of lists over time, one on top of the other.
  *
  * The half in Lua has the builder (lib/graph.lua); here is what it ends in, draw{…}.  Every list
  * that comes here has nothing of the ones before it, so that the areas add up. */
@@ -17,6 +17,7 @@
 
 #define MOMENTS 1000
 #define SERIES_MOST 1000
+#define PIXELS_MOST (8u << 20) /* of a PNG, which is in memory while it is drawn */
 
 static const char *const measures[] = { "memory_usage",
 					"live_allocations",
@@ -222,7 +223,7 @@ static unsigned pixels(lua_State *L, const char *name, unsigned otherwise)
 }
 
 /* draw{lists, labels, colours, measure, from, to, trim_left, trim_right, width, height, legend,
- * axes, grid}: SVG. */
+ * axes, grid, png}: SVG, or PNG. */
 static int draw(lua_State *L)
 {
 	struct drawing *d;
@@ -269,6 +270,9 @@ static int draw(lua_State *L)
 		return script_fail(L, "graph: it ends before it starts");
 	chart.width = pixels(L, "width", 1024);
 	chart.height = pixels(L, "height", 768);
+	chart.png = flag(L, "png");
+	if (chart.png && (uint64_t)chart.width * chart.height > PIXELS_MOST)
+		return script_fail(L, "graph: a PNG has at most %u pixels", PIXELS_MOST);
 	compute(L, d, from, to);
 	chart.areas = d->areas;
 	chart.area_count = d->count;

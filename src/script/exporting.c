@@ -64,11 +64,9 @@ static const struct exporter *check_format(lua_State *L, int index)
 
 	for (const struct exporter *const *each = exporters; !e && *each; each++)
 		nearest_consider(&near, (*each)->name);
-	if (!e && nearest_found(&near))
-		script_fail(L, "there is no format '%.60s'; did you mean %s?", name,
-			    nearest_found(&near));
 	if (!e)
-		script_fail(L, "there is no format '%.60s'; help('export') lists them", name);
+		script_fail(L, "there is no format '%.60s'%s", name,
+			    nearest_hint(&near, "; help('export') lists them"));
 	return e;
 }
 
@@ -128,7 +126,7 @@ static struct measuring check_measure(lua_State *L, const struct model *m)
 
 	if (measure == MEASURE_COUNT)
 		script_fail(L, "export: there is no measure '%.60s'", word);
-	if (measure_rows[measure].needs_time != at)
+	if (measure != MEASURE_PINNED && measure_rows[measure].needs_time != at)
 		script_fail(L, "export: a moment (at) and measure=alive go together");
 	if (measure_rows[measure].needs_duration != below)
 		script_fail(L, "export: a duration (below) and measure=short_lived go together");

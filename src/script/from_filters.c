@@ -11,6 +11,7 @@
 #include "answer/param.h"
 #include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "query/map_list.h"
 #include "script/list.h"
@@ -161,14 +162,39 @@ static void add_same_frame(struct buf *out, const struct params *p)
 	filter_free(f);
 }
 
-void script_from_filters(const struct params *p, bool maps, struct buf *out)
+/* Scripts become functions, and what they choose another choice of the list. */
+static void add_scripts(const struct params *p, bool maps, struct buf *prologue, struct buf *out)
 {
+	unsigned count = 0;
+
+	for (size_t i = 0; i < p->count; i++) {
+		char number[16] = "";
+
+		if (!p->rows[i].script)
+			continue;
+		if (count++)
+			snprintf(number, sizeof(number), "_%u", count);
+		buf_printf(prologue, "fn custom_filter%s() {\n%s\n}\n", number, p->rows[i].value);
+		buf_printf(out,
+			   maps ? ".where(custom_filter%s().filter())" : " & custom_filter%s()",
+			   number);
+	}
+}
+
+void script_from_filters(const struct params *p, bool maps, struct buf *ret_prologue,
+			 struct buf *out)
+{
+	bool scripts = ANY(i, p->count, p->rows[i].script);
+
+	buf_text(out, scripts ? "(" : "");
 	buf_text(out, maps ? "maps()" : "allocations()");
+	add_scripts(p, maps, ret_prologue, out);
+	buf_text(out, scripts ? ")" : "");
 	for (size_t i = 0; i < p->count; i++) {
 		const struct param *one = &p->rows[i];
 		const struct filter_row *row = row_of(one);
 
-		if (!*one->value)
+		if (!*one->value || one->script)
 			continue;
 		if (is_expression(one))
 			add_where(out, one->value);

@@ -13,6 +13,7 @@
 #include "base/buf_text.h"
 #include "base/xalloc.h"
 #include "query/answer.h"
+#include "query/responsible.h"
 
 /* What several values have in common. */
 struct grouped {
@@ -21,7 +22,8 @@ struct grouped {
 	struct choice *choice;
 	struct held_view *held;
 	struct groups *groups;
-	size_t size, *memory; /* counted as the state's */
+	struct groups *stacks; /* of the same; NULL: nobody needed them yet */
+	size_t size, *memory;  /* counted as the state's */
 };
 
 struct script_groups {
@@ -37,6 +39,7 @@ static struct grouped *grouped_drop(struct grouped *g)
 		return NULL;
 	*g->memory -= g->size;
 	groups_free(g->groups);
+	groups_free(g->stacks);
 	views_give(&g->data->snapshot->views, g->held);
 	choice_drop(g->choice);
 	free(g);
@@ -155,8 +158,26 @@ static bool is_call(const struct locations *p, const char *name)
 	return found;
 }
 
+/* The stacks whose responsible frame has no name, and is where this group's is. */
+static void put_unnamed_stacks(struct grouped *of, const struct group *group, struct buf *out)
+{
+	const struct responsible *r = responsible_of_view(of->held->view);
+	struct responsible_frame f;
+
+	if (!of->stacks)
+		of->stacks = groups_new(of->held->view, group_key_find("stack"));
+	for (uint32_t i = 0; i < of->stacks->count; i++) {
+		uint32_t stack = of->stacks->rows[i].id;
+
+		if (responsible_find(r, stack, &f) &&
+		    !responsible_unit_function(r, responsible_unit(r, &f)) &&
+		    responsible_unit_location(r, responsible_unit(r, &f)) == group->line)
+			buf_printf(out, "%s%" PRIu32, out->size ? "," : "", stack);
+	}
+}
+
 /* What chooses the allocations of a group, as an expression and its value: NULL if none does. */
-static const char *key_meaning(lua_State *L, const struct grouped *of, const struct group *group,
+static const char *key_meaning(lua_State *L, struct grouped *of, const struct group *group,
 			       struct buf *value)
 {
 	const struct model *m = of->data->snapshot->model;
@@ -169,6 +190,14 @@ static const char *key_meaning(lua_State *L, const struct grouped *of, const str
 		buf_printf(value, "%" PRIu32, group->id);
 		return "backtrace = $";
 	case GROUP_RESPONSIBLE:
+		if (!group->id && group->line) {
+			put_unnamed_stacks(of, group, value);
+			return "backtrace = $";
+		}
+		if (!group->id)
+			return NULL;
+		groups_label(of->groups, group, value);
+		return "responsible = $";
 	case GROUP_FUNCTION:
 	case GROUP_MODULE:
 		if (!group->id)
@@ -176,9 +205,7 @@ static const char *key_meaning(lua_State *L, const struct grouped *of, const str
 		groups_label(of->groups, group, value);
 		if (of->groups->key->kind == GROUP_FUNCTION && is_call(p, value->data))
 			return "frame(function = $ and module ~ \".\")";
-		return of->groups->key->kind == GROUP_FUNCTION ? "function = $"
-		       : of->groups->key->kind == GROUP_MODULE ? "module = $"
-							       : "responsible = $";
+		return of->groups->key->kind == GROUP_FUNCTION ? "function = $" : "module = $";
 	case GROUP_THREAD:
 		buf_printf(value, "%" PRIu64, (uint64_t)m->tables.threads.rows[group->id].tid);
 		return "thread = $";
@@ -224,6 +251,7 @@ static void push_group(lua_State *L, struct script_groups *g, uint32_t i)
 			choice_new(CHOICE_MEANING, meaning, text->data, &script_of(L)->memory));
 	l->sums = group->matched;
 	l->counted = true;
+	l->place = i + 1;
 	if (g->of->groups->key->kind == GROUP_STACK) {
 		l->stack = group->id;
 		l->call = group->call;
@@ -260,6 +288,19 @@ static int groups_next(lua_State *L)
 	lua_pushinteger(L, i + 1);
 	lua_replace(L, lua_upvalueindex(2));
 	push_group(L, g, (uint32_t)i);
+	return 1;
+}
+
+/* for group in groups do: the one behind the last. */
+static int groups_call(lua_State *L)
+{
+	struct script_groups *g = check(L, 1);
+	struct script_list *last = script_test(L, 3, &script_list_class);
+	uint32_t i = last ? last->place : 0;
+
+	if (i >= g->count)
+		return 0;
+	push_group(L, g, i);
 	return 1;
 }
 
@@ -426,10 +467,8 @@ static int groups_ungroup(lua_State *L)
 }
 
 static const luaL_Reg meta[] = {
-	{ "__gc", groups_gc },
-	{ "__len", groups_len },
-	{ "__tostring", groups_tostring },
-	{ NULL, NULL },
+	{ "__gc", groups_gc },	   { "__len", groups_len }, { "__tostring", groups_tostring },
+	{ "__call", groups_call }, { NULL, NULL },
 };
 
 static const luaL_Reg methods[] = {

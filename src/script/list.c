@@ -107,7 +107,7 @@ static int list_gc(lua_State *L)
 	return 0;
 }
 
-const struct summary_sums *script_list_sums(lua_State *L, struct script_list *l)
+static const struct summary_sums *script_list_sums(lua_State *L, struct script_list *l)
 {
 	const struct view *v;
 	const struct columns *c;
@@ -119,7 +119,7 @@ const struct summary_sums *script_list_sums(lua_State *L, struct script_list *l)
 	l->sums = SUMMARY_NOTHING;
 	VIEW_EACH(v, 0, c->count, row)
 	summary_count(&l->sums, columns_size(c, row), columns_slack_of(c, row),
-		      c->allocated_at[row], c->freed_at[row]);
+		      columns_allocated_at(c, row), columns_freed_at(c, row));
 	l->counted = true;
 	return &l->sums;
 }
@@ -153,7 +153,7 @@ static void sum_field(lua_State *L, const struct script_field *f)
 			lua_pushnil(L);                                                            \
 	} while (0)
 #define PUSH_TICKS(value) script_push_duration(L, (int64_t)clock_duration_ns(&clock, value))
-#define SUM(id, name, type, heading, place, from, value)                                           \
+#define SUM(id, name, type, heading, place, from, value, help)                                     \
 	case NUMBER_##id:                                                                          \
 		PUSH_##type(value);                                                                \
 		break;
@@ -182,7 +182,8 @@ static void backtrace_field(lua_State *L, const struct script_field *f)
 }
 
 static const struct script_field fields[] = {
-#define SUM(id, name, type, heading, place, from, value) { name, sum_field, NUMBER_##id, heading },
+#define SUM(id, name, type, heading, place, from, value, help)                                     \
+	{ name, sum_field, NUMBER_##id, help },
 #include "query/group_fields.def"
 #undef SUM
 	{ "name", name_field, 0, "of a group: what it is called" },

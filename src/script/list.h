@@ -49,6 +49,7 @@ struct script_list {
 	char *name;		       /* of a group; NULL: it is none */
 	uint32_t stack;		       /* of a group by stack, else 0 */
 	unsigned call;		       /* of that stack's first allocation */
+	uint32_t place;		       /* among the groups that it came from, from 1 */
 };
 
 /* Pushes a list without a choice, which its caller sets. */
@@ -63,7 +64,6 @@ const struct view *script_list_view(lua_State *L, struct script_list *l);
 struct held_view *script_list_take(lua_State *L, struct script_list *l);
 /* What it takes, for the state's count while it is held. */
 size_t script_view_size(const struct held_view *held);
-const struct summary_sums *script_list_sums(lua_State *L, struct script_list *l);
 /* It as an expression. */
 void script_list_expression(lua_State *L, const struct script_list *l, struct buf *out);
 

@@ -122,12 +122,13 @@ static int list_where(lua_State *L)
 struct map_word {
 	const char *name;
 	const char *row; /* of map_filter_rows */
+	enum filter_arg type;
 	bool flag, negative;
 };
 
 static bool find_word(const char *name, struct map_word *ret)
 {
-	*ret = (struct map_word){ .name = name };
+	*ret = (struct map_word){ .name = name, .type = ARG_SIZE };
 	if (strncmp(name, "only_", 5) != 0)
 		return false;
 	name += 5;
@@ -142,6 +143,7 @@ static bool find_word(const char *name, struct map_word *ret)
 	for (const struct map_filter_row *r = map_filter_rows; r->name && !ret->row; r++)
 		if (!strcmp(r->name, name) && (!ret->negative || r->type == ARG_CHOICE)) {
 			ret->row = r->name;
+			ret->type = r->type;
 			ret->flag = r->type == ARG_CHOICE;
 		}
 	return ret->row;
@@ -162,7 +164,7 @@ static int call_word(lua_State *L)
 
 		value = yes != w.negative ? "only_true" : "only_false";
 	} else {
-		value = script_filter_value(L, 2, ARG_SIZE, w.name);
+		value = script_filter_value(L, 2, w.type, w.name);
 	}
 	if (map_filter_set(&only, w.row, value, &err))
 		return script_fail(L, "%s: %s", w.name, err.text);
@@ -313,6 +315,30 @@ static int list_next(lua_State *L)
 	return 1;
 }
 
+/* for m in list do: the map behind the one that was last. */
+static int list_call(lua_State *L)
+{
+	struct script_maps *l = check(L, 1);
+	struct one_map *last = script_test(L, 3, &script_map_class);
+	uint32_t row = next_map(l, last ? last->row + 1 : 0);
+
+	if (row == NO_MAP)
+		return 0;
+	script_push_map(L, l->data, row);
+	return 1;
+}
+
+/* All that the list has not. */
+static int list_complement(lua_State *L)
+{
+	struct script_maps *l = check(L, 1), *rest = push_list(L, l->data);
+
+	for (uint32_t row = 0; row < l->all; row++)
+		if (!has(l, row))
+			rest->bits[row / 64] |= 1ull << (row % 64);
+	return 1;
+}
+
 static int list_iter(lua_State *L)
 {
 	check(L, 1);
@@ -332,7 +358,8 @@ static const luaL_Reg list_meta[] = {
 	{ "__len", list_len },		 { "__add", list_union },
 	{ "__bor", list_union },	 { "__sub", list_difference },
 	{ "__band", list_intersection }, { "__eq", list_eq },
-	{ "__tostring", list_tostring }, { NULL, NULL },
+	{ "__tostring", list_tostring }, { "__call", list_call },
+	{ "__bnot", list_complement },	 { NULL, NULL },
 };
 
 static const luaL_Reg list_methods[] = {
@@ -397,6 +424,7 @@ static void map_field(lua_State *L, const struct script_field *f)
 	const struct one_map *m = lua_touserdata(L, 1);
 	const struct map_history *h = history_of(m);
 	const struct map_row *row = &h->rows[m->row];
+	uint32_t maker;
 
 	switch ((enum map_number)f->which) {
 	case MAP_ID:
@@ -424,11 +452,12 @@ static void map_field(lua_State *L, const struct script_field *f)
 		lua_pushstring(L, map_history_name(h, row));
 		return;
 	case MAP_CALL:
-		if (row->call == NO_CALL)
+		maker = map_history_maker(h, row);
+		if (maker == NO_CALL)
 			lua_pushnil(L);
 		else
 			lua_pushstring(L, locations_call(m->data->snapshot->locations,
-							 h->calls.rows[row->call].call));
+							 h->calls.rows[maker].call));
 		return;
 	case MAP_READABLE:
 		lua_pushboolean(L, row->flags & MAP_CAN_READ);
@@ -490,7 +519,7 @@ static int map_backtrace(lua_State *L)
 {
 	struct one_map *m = check_map(L);
 
-	return push_stack(L, m, history_of(m)->rows[m->row].call);
+	return push_stack(L, m, map_history_maker(history_of(m), &history_of(m)->rows[m->row]));
 }
 
 static int map_deallocation_backtrace(lua_State *L)
@@ -571,7 +600,7 @@ static int data_maps(lua_State *L)
 	struct script_data *d = script_check_data(L, 1);
 	struct script_maps *l;
 
-	if (!d->snapshot->model)
+	if (!script_is_recording(d))
 		return script_fail(L, "%s is no recording", d->snapshot->name);
 	l = push_list(L, d);
 	for (uint32_t row = 0; row < l->all; row++)

@@ -5,7 +5,7 @@
 #include "base/xalloc.h"
 #include "script/rhai_write.h"
 
-static bool same(struct rhai_text a, struct rhai_text b)
+bool rhai_text_same(struct rhai_text a, struct rhai_text b)
 {
 	return a.size == b.size && !memcmp(a.data, b.data, a.size);
 }
@@ -31,7 +31,8 @@ void rhai_find_functions(struct rhai_writer *w)
 bool rhai_has_function(const struct rhai_writer *w, struct rhai_text name, size_t parameters)
 {
 	for (size_t i = 0; i < w->function_count; i++)
-		if (w->functions[i].parameters == parameters && same(w->functions[i].name, name))
+		if (w->functions[i].parameters == parameters &&
+		    rhai_text_same(w->functions[i].name, name))
 			return true;
 	return false;
 }
@@ -52,7 +53,7 @@ void rhai_declare(struct rhai_writer *w, struct rhai_variable v)
 const struct rhai_variable *rhai_find_variable(const struct rhai_writer *w, struct rhai_text name)
 {
 	for (size_t i = w->variable_count; i-- > w->visible;)
-		if (same(w->variables[i].name, name))
+		if (rhai_text_same(w->variables[i].name, name))
 			return &w->variables[i];
 	return NULL;
 }
@@ -63,7 +64,8 @@ static bool is_outside(const struct rhai_writer *w, struct rhai_text name, bool 
 	for (size_t i = 0; i < w->script->count; i++) {
 		const struct rhai_node *n = w->script->kids[i];
 
-		if (n->kind == RHAI_LET && (n->number || !constant) && same(n->text, name))
+		if (n->kind == RHAI_LET && (n->number || !constant) &&
+		    rhai_text_same(n->text, name))
 			return true;
 	}
 	return false;
@@ -71,6 +73,11 @@ static bool is_outside(const struct rhai_writer *w, struct rhai_text name, bool 
 
 bool rhai_has_constant(const struct rhai_writer *w, struct rhai_text name)
 {
+	const struct rhai_session *s = w->session;
+
+	for (size_t i = 0; s && i < s->variable_count; i++)
+		if (s->variables[i].constant && rhai_text_same(s->variables[i].name, name))
+			return true;
 	return is_outside(w, name, true);
 }
 

@@ -39,6 +39,11 @@ static void scope_close(struct rhai_writer *w, struct scope s)
 	w->level--;
 }
 
+static struct rhai_destination to_result(const struct rhai_writer *w)
+{
+	return (struct rhai_destination){ RHAI_TO_TEMPORARY, w->result };
+}
+
 /* The value is (). */
 static void put_nothing(struct rhai_writer *w, struct rhai_destination to)
 {
@@ -494,7 +499,7 @@ static void put_return(struct rhai_writer *w, struct rhai_node *n)
 {
 	rhai_put(w, "do ");
 	if (n->count)
-		rhai_put_statement(w, n->kids[0], w->in_function ? to_caller : nowhere);
+		rhai_put_statement(w, n->kids[0], w->in_function ? to_caller : to_result(w));
 	if (!w->in_function)
 		rhai_put(w, "do return true end ");
 	else if (!n->count)
@@ -643,9 +648,14 @@ static void put_definition(struct rhai_writer *w, const struct rhai_node *n)
 static void put_script(struct rhai_writer *w)
 {
 	const struct rhai_node *n = w->script;
+	size_t last = n->count; /* the statement whose value is the script's */
 	bool open = false;
 
-	rhai_put(w, "local R = __rhai local V, F, M = {}, {}, {} ");
+	while (last && n->kids[last - 1]->kind == RHAI_FN)
+		last--;
+	w->result = ++w->temporaries;
+	rhai_put(w, "local R = __rhai local V, F, M, t%u = %s, {}, nil ", w->result,
+		 w->session ? "R.V, R.F" : "{}, {}");
 	for (size_t i = 0; i < n->count && !w->r->failed; i++) {
 		bool definition = n->kids[i]->kind == RHAI_FN;
 
@@ -663,16 +673,22 @@ static void put_script(struct rhai_writer *w)
 		if (definition)
 			put_definition(w, n->kids[i]);
 		else
-			rhai_put_statement(w, n->kids[i], nowhere);
+			rhai_put_statement(w, n->kids[i], i + 1 == last ? to_result(w) : nowhere);
 	}
-	rhai_put(w, open ? "end R.run(M, F)\n" : "R.run(M, F)\n");
+	rhai_put(w, "%sR.run(M, F) return t%u\n", open ? "end " : "", w->result);
 }
 
 int rhai_to_lua(const char *text, size_t size, struct buf *out, struct err *err)
 {
+	return rhai_to_lua_in(NULL, text, size, out, err);
+}
+
+int rhai_to_lua_in(struct rhai_session *session, const char *text, size_t size, struct buf *out,
+		   struct err *err)
+{
 	struct rhai r = { .text = text, .size = size, .err = err };
 	struct buf lua = { 0 };
-	struct rhai_writer w = { .r = &r, .out = &lua, .line = 1 };
+	struct rhai_writer w = { .r = &r, .out = &lua, .session = session, .line = 1 };
 
 	if (size > RHAI_SIZE_MAX)
 		return err_at(err, -E2BIG, RHAI_SIZE_MAX, "a script has at most %u bytes",
@@ -680,10 +696,15 @@ int rhai_to_lua(const char *text, size_t size, struct buf *out, struct err *err)
 	w.script = rhai_parse(&r);
 	if (!r.failed) {
 		rhai_find_functions(&w);
+		if (session)
+			rhai_session_begin(&w);
 		put_script(&w);
 	}
-	if (!r.failed)
+	if (!r.failed) {
 		buf_add(out, lua.data, lua.size);
+		if (session)
+			rhai_session_keep(session, &w);
+	}
 	buf_release(&lua);
 	free(w.variables);
 	free(w.functions);

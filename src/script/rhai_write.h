@@ -11,7 +11,8 @@
  *	M	what is to be executed: functions without parameters, between which functions are
  *		defined, as Rhai knows functions that stand further down
  *	v7_x	the seventh variable, whose name is x: names may be declared again
- *	t3	a temporary: an operand that must be evaluated before a statement that follows it */
+ *	t3	a temporary: an operand that must be evaluated before a statement that follows it
+ * In a session V and F are those of the scripts before. */
 #include "script/rhai_tree.h"
 
 struct buf;
@@ -45,11 +46,22 @@ struct rhai_loop {
 	struct rhai_destination to;
 };
 
+/* What the scripts before have left; names are the session's own. */
+struct rhai_session {
+	struct rhai_variable *variables; /* all global */
+	size_t variable_count, variable_room;
+	struct rhai_function *functions;
+	size_t function_count, function_room;
+	unsigned ids;
+};
+
 struct rhai_writer {
 	struct rhai *r;
 	struct buf *out;
-	unsigned line; /* of the end of what is written */
+	struct rhai_session *session; /* NULL: the script stands alone */
+	unsigned line;		      /* of the end of what is written */
 	unsigned ids, temporaries;
+	unsigned result;   /* the temporary that the script's value goes to */
 	unsigned level;	   /* how deep Lua would nest here */
 	unsigned declared; /* variables of the Lua function until here */
 	unsigned locals;   /* variables of the Lua function here */
@@ -65,7 +77,14 @@ struct rhai_writer {
 	const struct rhai_node *script;
 };
 
+/* rhai_session.c */
+/* Makes what the session knows visible; behind rhai_find_functions(). */
+void rhai_session_begin(struct rhai_writer *w);
+/* Takes over what a script that was written whole has defined. */
+void rhai_session_keep(struct rhai_session *s, const struct rhai_writer *w);
+
 /* rhai_names.c */
+bool rhai_text_same(struct rhai_text a, struct rhai_text b);
 /* Notes the functions of the script. */
 void rhai_find_functions(struct rhai_writer *w);
 bool rhai_has_function(const struct rhai_writer *w, struct rhai_text name, size_t parameters);
@@ -105,8 +124,6 @@ void rhai_put_aside(struct rhai_writer *w, struct rhai_node *n, bool own);
 bool rhai_is_call(const struct rhai_node *n);
 /* x.trim(), which changes the variable x. */
 bool rhai_changes_variable(const struct rhai_node *n);
-/* x.y.trim() and x[i].trim(), which change a part of something. */
-bool rhai_changes_part(const struct rhai_node *n);
 /* Of x.y and x[i] two arguments: x, and "y" or i. */
 void rhai_put_part(struct rhai_writer *w, const struct rhai_node *part);
 /* The arguments behind the first, each with a comma before it. */

@@ -104,7 +104,8 @@ bool rhai_changes_variable(const struct rhai_node *n)
 	return n->kind == RHAI_METHOD && n->kids[0]->kind == RHAI_VARIABLE && rhai_changes(n->text);
 }
 
-bool rhai_changes_part(const struct rhai_node *n)
+/* x.y.trim() and x[i].trim(), which change a part of something. */
+static bool rhai_changes_part(const struct rhai_node *n)
 {
 	return n->kind == RHAI_METHOD && rhai_changes(n->text) &&
 	       (n->kids[0]->kind == RHAI_INDEX || n->kids[0]->kind == RHAI_PROPERTY);

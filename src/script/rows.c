@@ -75,7 +75,7 @@ static bool has_flag(const struct row *r, enum flag which)
 {
 	const struct model *m = r->data->snapshot->model;
 	const struct columns *c = columns_of(r);
-	uint64_t tags = c->tags[r->row];
+	uint64_t tags = columns_tags(c, r->row);
 	unsigned flags = tags_flags(tags);
 	const struct summary *sums;
 	bool inside = flags_are_inside(flags), jemalloc, glibc;
@@ -83,12 +83,12 @@ static bool has_flag(const struct row *r, enum flag which)
 
 	switch (which) {
 	case FLAG_LEAKED:
-		return c->freed_at[r->row] == NEVER;
+		return columns_freed_at(c, r->row) == NEVER;
 	case FLAG_CHAIN_LEAKED:
-		return c->freed_at[chain_of(m, r->row).last] == NEVER;
+		return columns_freed_at(c, chain_of(m, r->row).last) == NEVER;
 	case FLAG_GROUP_LEAKED:
 		sums = model_summary(m);
-		sum = summary_row_of(sums, c->stack[r->row]);
+		sum = summary_row_of(sums, columns_stack(c, r->row));
 		return sum != NO_SUMMARY &&
 		       sums->rows[sum].sums.leaked_count == sums->rows[sum].sums.count;
 	case FLAG_TEMPORARY:
@@ -98,7 +98,7 @@ static bool has_flag(const struct row *r, enum flag which)
 	case FLAG_ZEROED:
 		return flags & TAG_ZEROED;
 	case FLAG_OTHER_THREAD:
-		return c->freed_at[r->row] != NEVER && !(flags & TAG_FREE_LOST) &&
+		return columns_freed_at(c, r->row) != NEVER && !(flags & TAG_FREE_LOST) &&
 		       tags_thread(tags) != tags_free_thread(tags);
 	case FLAG_MMAPPED:
 	case FLAG_MAIN_ARENA:
@@ -144,7 +144,7 @@ static void push_responsible(lua_State *L, const struct row *r)
 	struct buf *name = script_text(L, TEXT_ONE);
 	struct responsible_frame f;
 
-	if (!responsible_find(all, columns_of(r)->stack[r->row], &f)) {
+	if (!responsible_find(all, columns_stack(columns_of(r), r->row), &f)) {
 		lua_pushnil(L);
 		return;
 	}
@@ -158,8 +158,8 @@ static void other_field(lua_State *L, const struct script_field *f)
 	const struct snapshot *s = r->data->snapshot;
 	const struct model *m = s->model;
 	const struct columns *c = columns_of(r);
-	uint64_t tags = c->tags[r->row];
-	bool freed = c->freed_at[r->row] != NEVER && !(tags_flags(tags) & TAG_FREE_LOST);
+	uint64_t tags = columns_tags(c, r->row);
+	bool freed = columns_freed_at(c, r->row) != NEVER && !(tags_flags(tags) & TAG_FREE_LOST);
 
 	if (f->which >= TEXT_FREE_THREAD && f->which <= TEXT_FREE_BACKTRACE && !freed) {
 		lua_pushnil(L);
@@ -179,7 +179,7 @@ static void other_field(lua_State *L, const struct script_field *f)
 		lua_pushstring(L, locations_call(s->locations, tags_call(tags)));
 		return;
 	case TEXT_BACKTRACE:
-		lua_pushinteger(L, answer_stack(m, c->stack[r->row]));
+		lua_pushinteger(L, answer_stack(m, columns_stack(c, r->row)));
 		return;
 	case TEXT_FREE_THREAD:
 		lua_pushinteger(L, (lua_Integer)m->tables.threads.rows[tags_free_thread(tags)].tid);
@@ -188,7 +188,7 @@ static void other_field(lua_State *L, const struct script_field *f)
 		lua_pushstring(L, locations_call(s->locations, tags_free_call(tags)));
 		return;
 	case TEXT_FREE_BACKTRACE:
-		lua_pushinteger(L, answer_stack(m, c->free_stack[r->row]));
+		lua_pushinteger(L, answer_stack(m, columns_free_stack(c, r->row)));
 		return;
 	case TEXT_RESPONSIBLE:
 		push_responsible(L, r);
@@ -240,19 +240,20 @@ static int row_backtrace(lua_State *L)
 {
 	struct row *r = check_row(L);
 
-	script_push_backtrace(L, r->data, columns_of(r)->stack[r->row],
-			      tags_call(columns_of(r)->tags[r->row]));
+	script_push_backtrace(L, r->data, columns_stack(columns_of(r), r->row),
+			      tags_call(columns_tags(columns_of(r), r->row)));
 	return 1;
 }
 
 static int row_deallocation_backtrace(lua_State *L)
 {
 	struct row *r = check_row(L);
-	uint64_t tags = columns_of(r)->tags[r->row];
+	uint64_t tags = columns_tags(columns_of(r), r->row);
 
-	if (columns_of(r)->freed_at[r->row] == NEVER || tags_flags(tags) & TAG_FREE_LOST)
+	if (columns_freed_at(columns_of(r), r->row) == NEVER || tags_flags(tags) & TAG_FREE_LOST)
 		return 0;
-	script_push_backtrace(L, r->data, columns_of(r)->free_stack[r->row], tags_free_call(tags));
+	script_push_backtrace(L, r->data, columns_free_stack(columns_of(r), r->row),
+			      tags_free_call(tags));
 	return 1;
 }
 
@@ -260,7 +261,7 @@ static int row_allocated_at(lua_State *L)
 {
 	struct row *r = check_row(L);
 
-	script_push_moment(L, r->data, columns_of(r)->allocated_at[r->row]);
+	script_push_moment(L, r->data, columns_allocated_at(columns_of(r), r->row));
 	return 1;
 }
 
@@ -268,9 +269,9 @@ static int row_deallocated_at(lua_State *L)
 {
 	struct row *r = check_row(L);
 
-	if (columns_of(r)->freed_at[r->row] == NEVER)
+	if (columns_freed_at(columns_of(r), r->row) == NEVER)
 		return 0;
-	script_push_moment(L, r->data, columns_of(r)->freed_at[r->row]);
+	script_push_moment(L, r->data, columns_freed_at(columns_of(r), r->row));
 	return 1;
 }
 
@@ -283,7 +284,7 @@ static int row_chain(lua_State *L)
 
 	lua_createtable(L, (int)chain.length, 0);
 	for (uint32_t row = chain.last; i && row != NO_ALLOCATION;
-	     row = columns_of(r)->previous[row]) {
+	     row = columns_previous(columns_of(r), row)) {
 		script_push_row(L, r->data, row);
 		lua_rawseti(L, -2, i--);
 	}
@@ -298,11 +299,9 @@ static int row_to_table(lua_State *L)
 	struct view v = { .model = s->model, .locations = s->locations };
 	struct buf *text = script_text(L, TEXT_ONE);
 	struct answer a;
-	struct json j;
+	struct json j = { .out = text, .compact = true };
 
 	snapshot_answer(s, &a, &v);
-	json_init(&j, text);
-	j.compact = true;
 	answer_allocation(&a, &j, r->row);
 	snapshot_answer_release(&a);
 	script_push_json(L, text->data, text->size);

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/json.h"
 #include "base/nearest.h"
 #include "base/xalloc.h"
 #include "script/list.h"
@@ -42,6 +44,11 @@ static int internal_put(lua_State *L)
 static int internal_put_table(lua_State *L)
 {
 	return put(L, SCRIPT_TABLE, NULL, 1);
+}
+
+static int internal_put_links(lua_State *L)
+{
+	return put(L, SCRIPT_LINKS, NULL, 1);
 }
 
 static int internal_put_picture(lua_State *L)
@@ -96,6 +103,7 @@ static void open_own(lua_State *L)
 	static const luaL_Reg internal[] = {
 		{ "put", internal_put },
 		{ "put_table", internal_put_table },
+		{ "put_links", internal_put_links },
 		{ "put_picture", internal_put_picture },
 		{ "type_name", script_type_name },
 		{ NULL, NULL },
@@ -120,6 +128,7 @@ static void open_own(lua_State *L)
 	script_exporting_open(L);
 	script_drawing_open(L);
 	script_patterns_open(L);
+	script_rules_open(L);
 	script_files_open(L);
 	script_vocabulary_open(L);
 }
@@ -182,6 +191,7 @@ struct script *script_free(struct script *s)
 	lua_sethook(s->lua, NULL, 0, 0);
 	lua_close(s->lua);
 	choice_drop(s->pending);
+	rhai_session_free(s->rhai);
 	for (size_t i = 0; i < s->data_count; i++)
 		free_data(s->data[i]);
 	free(s->data);
@@ -212,8 +222,7 @@ static void suggest_global(lua_State *L, const char *text, struct buf *out)
 	for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
 		if (lua_type(L, -2) == LUA_TSTRING)
 			nearest_consider(&near, lua_tostring(L, -2));
-	if (nearest_found(&near))
-		buf_printf(out, "; did you mean %s?", nearest_found(&near));
+	buf_text(out, nearest_hint(&near, ""));
 	lua_pop(L, 1);
 }
 
@@ -340,40 +349,119 @@ static bool is_rhai(const char *name)
 static int translate(lua_State *L, const char *name, const char *text, size_t size,
 		     struct buf *ret_lua)
 {
+	struct script *s = script_of(L);
 	struct err err = { .offset = 0 };
 	unsigned line, column;
 
-	if (!rhai_to_lua(text, size, ret_lua, &err))
+	if (!s->rhai)
+		s->rhai = rhai_session_new();
+	if (!rhai_to_lua_in(s->rhai, text, size, ret_lua, &err))
 		return LUA_OK;
 	rhai_position(text, size, err.offset, &line, &column);
 	lua_pushfstring(L, "%s:%d:%d: %s", name, (int)line, (int)column, err.text);
 	return LUA_ERRSYNTAX;
 }
 
-void script_run(struct script *s, const char *name, const char *text, size_t size,
-		struct script_end *ret_end)
+/* Leaves the chunk, or what is wrong with it, on top of the message handler. */
+static int load_chunk(struct script *s, const char *name, const char *text, size_t size)
 {
-	struct buf lua = { 0 };
+	auto_buf struct buf lua = { 0 };
 	char room[256];
 	int error = LUA_OK;
-	bool syntax;
 
 	lua_settop(s->lua, 0);
 	lua_pushcfunction(s->lua, explain);
 	script_limits_start(s);
 	skip_shebang(&text, &size);
-	if (is_rhai(name)) {
+	if (s->options.rhai || is_rhai(name)) {
 		error = translate(s->lua, name, text, size, &lua);
 		text = lua.data;
 		size = lua.size;
 	}
-	if (!error)
-		error = script_load_text(s->lua, text, size, chunk_name(name, room));
+	return error ? error : script_load_text(s->lua, text, size, chunk_name(name, room));
+}
+
+/* A text that is an expression, with what shows its value around it: true, and the chunk is on top
+ * of the message handler. */
+static bool load_expression(struct script *s, const char *name, const char *text, size_t size)
+{
+	auto_buf struct buf wrapped = { 0 };
+	char room[256];
+
+	lua_settop(s->lua, 0);
+	lua_pushcfunction(s->lua, explain);
+	script_limits_start(s);
+	skip_shebang(&text, &size);
+	buf_text(&wrapped, "return __show(");
+	buf_add(&wrapped, text, size);
+	buf_text(&wrapped, "\n)");
+	return !script_load_text(s->lua, wrapped.data, wrapped.size, chunk_name(name, room));
+}
+
+/* What a text in Rhai was worth lies above the message handler. */
+static int show_rhai(struct script *s)
+{
+	lua_State *L = s->lua;
+
+	lua_settop(L, 2);
+	lua_getglobal(L, "__rhai");
+	lua_getfield(L, -1, "show");
+	lua_replace(L, 3);
+	lua_insert(L, 2);
+	return lua_pcall(L, 1, 0, 1);
+}
+
+void script_run(struct script *s, const char *name, const char *text, size_t size,
+		struct script_end *ret_end)
+{
+	bool rhai = s->options.rhai || is_rhai(name), syntax;
+	int error = LUA_OK;
+
+	if (!s->options.shows || rhai || !load_expression(s, name, text, size))
+		error = load_chunk(s, name, text, size);
 	syntax = error;
 	if (!error)
 		error = call_chunk(s);
+	if (!error && rhai && s->options.shows)
+		error = show_rhai(s);
 	set_end(s, error, syntax, ret_end);
-	buf_release(&lua);
+}
+
+/* What is to be chosen by the list that a script was worth, as text. */
+static int expression_of(lua_State *L)
+{
+	struct script_list *l = script_test(L, 1, &script_list_class);
+	struct buf *text = script_text(L, TEXT_ONE);
+
+	if (!l) {
+		lua_settop(L, 1);
+		script_type_name(L);
+		return script_fail(L, "the script is worth %s, not a list of allocations",
+				   lua_isnil(L, 1) ? "nothing" : lua_tostring(L, -1));
+	}
+	script_list_expression(L, l, text);
+	lua_pushlstring(L, text->data ? text->data : "", text->size);
+	return 1;
+}
+
+void script_run_filter(struct script *s, const char *name, const char *text, size_t size,
+		       struct buf *out, struct script_end *ret_end)
+{
+	lua_State *L = s->lua;
+	int error = load_chunk(s, name, text, size);
+	bool syntax = error;
+
+	if (!error)
+		error = call_chunk(s);
+	if (!error) {
+		lua_settop(L, 2); /* the message handler, and the first value */
+		lua_pushcfunction(L, expression_of);
+		lua_insert(L, 2);
+		error = lua_pcall(L, 1, 1, 1);
+	}
+	if (!error)
+		buf_add(out, lua_tostring(L, -1), lua_rawlen(L, -1));
+	set_end(s, error, syntax, ret_end);
 }
 
 /* Does a text end where more of it is expected? */
@@ -385,12 +473,42 @@ static bool is_beginning(lua_State *L, int error)
 	return error == LUA_ERRSYNTAX && size >= 5 && !strcmp(text + size - 5, "<eof>");
 }
 
+/* The same of Rhai, whose reader says where: behind all that there is. */
+static bool is_rhai_beginning(struct script *s, const char *text, size_t size)
+{
+	auto_buf struct buf lua = { 0 };
+	struct err err = { .offset = 0 };
+
+	while (size && strchr(" \t\n", text[size - 1]))
+		size--;
+	return rhai_to_lua_in(s->rhai, text, size, &lua, &err) && err.offset >= size;
+}
+
+/* A line in Rhai, and what it is worth. */
+static bool run_rhai_line(struct script *s, const char *text, size_t size,
+			  struct script_end *ret_end)
+{
+	int error = load_chunk(s, "line", text, size);
+	bool syntax = error;
+
+	if (error && is_rhai_beginning(s, text, size))
+		return false;
+	if (!error)
+		error = call_chunk(s);
+	if (!error)
+		error = show_rhai(s);
+	set_end(s, error, syntax, ret_end);
+	return true;
+}
+
 bool script_run_line(struct script *s, const char *text, size_t size, struct script_end *ret_end)
 {
 	struct buf wrapped = { 0 };
 	lua_State *L = s->lua;
 	int error;
 
+	if (s->options.rhai)
+		return run_rhai_line(s, text, size, ret_end);
 	lua_settop(L, 0);
 	lua_pushcfunction(L, explain);
 	script_limits_start(s);
@@ -409,17 +527,55 @@ bool script_run_line(struct script *s, const char *text, size_t size, struct scr
 	return true;
 }
 
-void script_complete(struct script *s, const char *text, struct buf *out)
+void script_describe(struct buf *out)
+{
+	struct script_options options = { .sandbox = true };
+	struct script *s = script_new(&options);
+	struct json j = { .out = out, .compact = true };
+
+	lua_getfield(s->lua, LUA_REGISTRYINDEX, "memoir");
+	lua_getfield(s->lua, -1, "description");
+	if (lua_pcall(s->lua, 0, 1, 0)) { /* likewise */
+		fprintf(stderr, "memoir: %s\n", lua_tostring(s->lua, -1));
+		abort();
+	}
+	json_object(&j, NULL);
+	json_written(&j, "vocabulary", lua_tostring(s->lua, -1), lua_rawlen(s->lua, -1));
+	script_free(s);
+	JSON_ROWS(&j, "examples", i, script_examples_count) {
+		json_text(&j, "name", script_examples[i].name);
+		json_text(&j, "text", script_examples[i].text);
+	}
+	json_end_object(&j);
+}
+
+/* Calls a function of the library's about a line, whose text it leaves on top: false if it has
+ * none. */
+static bool call_about(struct script *s, const char *function, const char *text)
 {
 	lua_State *L = s->lua;
+	int error;
 
 	lua_settop(L, 0);
 	script_limits_start(s);
 	lua_getfield(L, LUA_REGISTRYINDEX, "memoir");
-	lua_getfield(L, -1, "complete");
+	lua_getfield(L, -1, function);
 	lua_pushstring(L, text);
-	if (!lua_pcall(L, 1, 1, 0) && lua_isstring(L, -1))
-		buf_text(out, lua_tostring(L, -1));
+	lua_pushboolean(L, s->options.rhai);
+	error = lua_pcall(L, 2, 1, 0);
 	lua_sethook(L, NULL, 0, 0);
-	lua_settop(L, 0);
+	return !error && lua_isstring(L, -1);
+}
+
+void script_complete(struct script *s, const char *text, struct buf *out)
+{
+	if (call_about(s, "complete", text))
+		buf_text(out, lua_tostring(s->lua, -1));
+	lua_settop(s->lua, 0);
+}
+
+void script_explain(struct script *s, const char *text)
+{
+	call_about(s, "explain", text);
+	lua_settop(s->lua, 0);
 }

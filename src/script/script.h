@@ -23,11 +23,30 @@ struct script;
 struct ask;
 struct snapshot;
 struct stat;
+struct view;
 
 enum script_output {
 	SCRIPT_TEXT,	/* as print() writes it, with the ends of lines */
 	SCRIPT_TABLE,	/* show(rows): {"columns", "rows"} as JSON, if the host takes it */
+	SCRIPT_LINKS,	/* lists in the text that comes next: [{"text", "filter"}]; likewise */
 	SCRIPT_PICTURE, /* SVG, with the name that it was to be saved under */
+};
+
+enum script_rule_kind {
+	RULE_LIMIT,	   /* text: a measure; amount */
+	RULE_GROWTH,	   /* text: "+5% peak" */
+	RULE_BASELINE,	   /* text: a path */
+	RULE_IGNORE,	   /* text: an expression */
+	RULE_SUPPRESSIONS, /* text: a path */
+	RULE_EXPECT,	   /* text: what; holds; view: of what speaks against it, or NULL */
+};
+
+/* What a script requires of the recording, by a function of that name. */
+struct script_rule {
+	enum script_rule_kind kind;
+	const char *text, *amount;
+	bool holds;
+	const struct view *view;
 };
 
 /* What a script may reach. */
@@ -36,9 +55,11 @@ struct script_host {
 	 * own, and does not come here. */
 	int (*put)(void *context, enum script_output kind, const char *name, const void *bytes,
 		   size_t size);
-	bool takes_tables; /* else show() writes text */
+	bool takes_tables; /* and links; else show() writes text */
 	/* load(path): a reference, or NULL with err; NULL: there is no load(). */
 	struct snapshot *(*open)(void *context, const char *path, struct err *err);
+	/* 0, or -errno with err; NULL: the script is no file of rules, and requires nothing. */
+	int (*rule)(void *context, const struct script_rule *rule, struct err *err);
 	/* As in answer/ask.h; NULL: no source file of the machine's is read. */
 	int (*open_source)(struct ask *a, const char *path, struct stat *ret_st,
 			   const char **ret_why);
@@ -58,6 +79,8 @@ struct script_options {
 	/* No files, no programs, no environment, no other chunks from files: what a server runs for
 	 * somebody else. */
 	bool sandbox;
+	bool rhai;		 /* every text is in Rhai, whatever its name */
+	bool shows;		 /* what a text that is one expression is worth is shown */
 	const atomic_bool *stop; /* may be NULL */
 	/* argv() of the script. */
 	int argc;
@@ -95,5 +118,13 @@ void script_run(struct script *s, const char *name, const char *text, size_t siz
 /* The same for a line at a prompt: what an expression is worth is printed.  False: the text is a
  * beginning only, and more of it is needed; nothing was run. */
 bool script_run_line(struct script *s, const char *text, size_t size, struct script_end *ret_end);
+/* The same for a text that is worth a list of allocations: what chooses them is added to `out`, as
+ * an expression, if it ends with SCRIPT_DONE.  Nothing: all are chosen. */
+void script_run_filter(struct script *s, const char *name, const char *text, size_t size,
+		       struct buf *out, struct script_end *ret_end);
+/* Prints what is to be known of the last word of a line: "allocations():only_leaked". */
+void script_explain(struct script *s, const char *text);
+/* Adds all that there is to write scripts with, as JSON: words, and scripts to start from. */
+void script_describe(struct buf *out);
 /* Adds what may stand at the end of a text: words with the end of a line behind each. */
 void script_complete(struct script *s, const char *text, struct buf *out);

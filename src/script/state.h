@@ -44,8 +44,9 @@ struct script {
 	bool exited;
 	bool out_of_memory;
 	int code;
-	char why[200];		/* it was ended */
-	struct choice *pending; /* what an error must not lose */
+	char why[200];		   /* it was ended */
+	struct choice *pending;	   /* what an error must not lose */
+	struct rhai_session *rhai; /* what scripts in Rhai have defined; NULL: there was none */
 	struct script_list *held[SCRIPT_LISTS_HELD];
 	unsigned held_next;
 };
@@ -119,7 +120,6 @@ void script_values_open(lua_State *L);
 void script_push_duration(lua_State *L, int64_t ns);
 /* A moment as time since the start. */
 void script_push_moment(lua_State *L, const struct script_data *d, uint64_t stamp);
-void script_duration_text(int64_t ns, struct buf *out);
 
 /* data.c */
 void script_data_open(lua_State *L);
@@ -127,6 +127,8 @@ void script_push_data(lua_State *L, struct script_data *d);
 struct script_data *script_add_data(struct script *s, struct snapshot *snapshot);
 /* The recording that a value at `index` is, or belongs to. */
 struct script_data *script_check_data(lua_State *L, int index);
+/* Has it allocations, or is it another file? */
+bool script_is_recording(const struct script_data *d);
 
 /* rows.c */
 void script_rows_open(lua_State *L);
@@ -154,6 +156,9 @@ void script_patterns_open(lua_State *L);
 /* drawing.c */
 void script_drawing_open(lua_State *L);
 
+/* rules.c */
+void script_rules_open(lua_State *L);
+
 /* files.c */
 void script_files_open(lua_State *L);
 /* vocabulary.c */
@@ -164,3 +169,7 @@ struct script_lib {
 	const char *name, *text;
 };
 extern const struct script_lib script_libs[]; /* NULL at the end */
+
+/* examples/scripts, with the ends of their names. */
+extern const struct script_lib script_examples[];
+extern const size_t script_examples_count;

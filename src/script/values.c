@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/buf_text.h"
+#include "query/value.h"
 #include "script/state.h"
 
 #define SECOND 1000000000ll
@@ -22,7 +23,7 @@ void script_push_moment(lua_State *L, const struct script_data *d, uint64_t stam
 }
 
 /* 1h 2m 3s 4ms 5us; nanoseconds only where there are some. */
-void script_duration_text(int64_t ns, struct buf *out)
+static void script_duration_text(int64_t ns, struct buf *out)
 {
 	static const struct {
 		uint64_t ns;
@@ -58,21 +59,9 @@ static int push_real(lua_State *L, double ns)
 	return 1;
 }
 
-static int sum(lua_State *L, int64_t a, int64_t b)
+static int push_unless(lua_State *L, bool too_long, int64_t ns)
 {
-	int64_t ns;
-
-	if (__builtin_add_overflow(a, b, &ns))
-		return script_fail(L, "the duration is too long");
-	script_push_duration(L, ns);
-	return 1;
-}
-
-static int difference(lua_State *L, int64_t a, int64_t b)
-{
-	int64_t ns;
-
-	if (__builtin_sub_overflow(a, b, &ns))
+	if (too_long)
 		return script_fail(L, "the duration is too long");
 	script_push_duration(L, ns);
 	return 1;
@@ -80,12 +69,18 @@ static int difference(lua_State *L, int64_t a, int64_t b)
 
 static int duration_add(lua_State *L)
 {
-	return sum(L, check_duration(L, 1), check_duration(L, 2));
+	int64_t ns;
+	bool over = __builtin_add_overflow(check_duration(L, 1), check_duration(L, 2), &ns);
+
+	return push_unless(L, over, ns);
 }
 
 static int duration_sub(lua_State *L)
 {
-	return difference(L, check_duration(L, 1), check_duration(L, 2));
+	int64_t ns;
+	bool over = __builtin_sub_overflow(check_duration(L, 1), check_duration(L, 2), &ns);
+
+	return push_unless(L, over, ns);
 }
 
 static int duration_mul(lua_State *L)
@@ -115,7 +110,10 @@ static int duration_div(lua_State *L)
 
 static int duration_unm(lua_State *L)
 {
-	return difference(L, 0, check_duration(L, 1));
+	int64_t ns;
+	bool over = __builtin_sub_overflow((int64_t)0, check_duration(L, 1), &ns);
+
+	return push_unless(L, over, ns);
 }
 
 static int duration_eq(lua_State *L)
@@ -217,6 +215,19 @@ static int make_size(lua_State *L)
 	return 1;
 }
 
+/* bytes("1.5M"): a size as filters take it; a number is one already. */
+static int global_bytes(lua_State *L)
+{
+	struct err err = { .offset = ERR_NO_OFFSET };
+	struct value v;
+
+	if (value_parse(&v, ARG_SIZE, luaL_checkstring(L, 1), &err))
+		return script_fail(L, "bytes: %s", err.text);
+	lua_pushinteger(L, (lua_Integer)v.number);
+	value_release(&v);
+	return 1;
+}
+
 static int is_duration(lua_State *L)
 {
 	lua_pushboolean(L, script_test(L, 1, &script_duration_class) != NULL);
@@ -249,6 +260,7 @@ void script_values_open(lua_State *L)
 		lua_pushcclosure(L, units[i].make, 1);
 		lua_setglobal(L, units[i].name);
 	}
+	lua_register(L, "bytes", global_bytes);
 	lua_pushcfunction(L, is_duration);
 	lua_setfield(L, -2, "is_duration");
 }

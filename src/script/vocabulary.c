@@ -133,18 +133,14 @@ static int class_name(lua_State *L)
 /* suggest(text, name, names): the text with what may have been meant of the keys of a table. */
 static int suggest(lua_State *L)
 {
-	const char *text = luaL_checkstring(L, 1), *best;
+	const char *text = luaL_checkstring(L, 1);
 	struct nearest near = nearest_to(lua_isstring(L, 2) ? lua_tostring(L, 2) : "");
 
 	luaL_checktype(L, 3, LUA_TTABLE);
 	for (lua_pushnil(L); lua_next(L, 3); lua_pop(L, 1))
 		if (lua_type(L, -2) == LUA_TSTRING)
 			nearest_consider(&near, lua_tostring(L, -2));
-	best = nearest_found(&near);
-	if (best)
-		lua_pushfstring(L, "%s; did you mean %s?", text, best);
-	else
-		lua_pushvalue(L, 1);
+	lua_pushfstring(L, "%s%s", text, nearest_hint(&near, ""));
 	return 1;
 }
 

@@ -3,13 +3,13 @@
 #include "server/agent_session.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/hold_lock.h"
 #include "base/now.h"
 #include "base/sink.h"
 #include "base/timed_cond.h"
@@ -83,10 +83,9 @@ struct agent_session *agent_session_new(const char *id, const struct agents_entr
 
 struct agent_session *agent_session_hold(struct agent_session *session)
 {
-	pthread_mutex_lock(&session->lock);
+	hold_lock(&session->lock);
 	session->users++;
 	session->used_ms = now_ms();
-	pthread_mutex_unlock(&session->lock);
 	return session;
 }
 
@@ -117,12 +116,8 @@ const char *agent_session_id(const struct agent_session *session)
 
 struct agents_entry agent_session_agent(struct agent_session *session)
 {
-	struct agents_entry agent;
-
-	pthread_mutex_lock(&session->lock);
-	agent = session->agent;
-	pthread_mutex_unlock(&session->lock);
-	return agent;
+	hold_lock(&session->lock);
+	return session->agent;
 }
 
 bool agent_session_is(struct agent_session *session, const struct agents_entry *agent)
@@ -135,37 +130,27 @@ bool agent_session_is(struct agent_session *session, const struct agents_entry *
 
 void agent_session_found(struct agent_session *session, const struct agents_entry *agent)
 {
-	pthread_mutex_lock(&session->lock);
+	hold_lock(&session->lock);
 	session->agent = *agent;
 	session->lost = false;
-	pthread_mutex_unlock(&session->lock);
 }
 
 void agent_session_lost(struct agent_session *session)
 {
-	pthread_mutex_lock(&session->lock);
+	hold_lock(&session->lock);
 	session->lost = !session->given;
-	pthread_mutex_unlock(&session->lock);
 }
 
 bool agent_session_is_lost(struct agent_session *session)
 {
-	bool lost;
-
-	pthread_mutex_lock(&session->lock);
-	lost = session->lost;
-	pthread_mutex_unlock(&session->lock);
-	return lost;
+	hold_lock(&session->lock);
+	return session->lost;
 }
 
 bool agent_session_is_idle(struct agent_session *session)
 {
-	bool idle;
-
-	pthread_mutex_lock(&session->lock);
-	idle = session->users == 1 && now_ms() - session->used_ms > IDLE_MS;
-	pthread_mutex_unlock(&session->lock);
-	return idle;
+	hold_lock(&session->lock);
+	return session->users == 1 && now_ms() - session->used_ms > IDLE_MS;
 }
 
 /* The thread's part. */
@@ -174,7 +159,7 @@ bool agent_session_is_idle(struct agent_session *session)
 static void take_in(struct agent_session *session, const struct stats *s)
 {
 	const struct agent_point *p;
-	struct json j;
+	struct json j = { .out = &session->now, .compact = true };
 
 	session->said_at = (int64_t)(now_on(CLOCK_REALTIME) / 1000000);
 	session->said_ms = now_ms();
@@ -183,8 +168,6 @@ static void take_in(struct agent_session *session, const struct stats *s)
 	session->prof = stats_setting_is(s, "opt.prof", "true");
 	session->prof_active = stats_setting_is(s, "prof.active", "true");
 	buf_clear(&session->now);
-	json_init(&j, &session->now);
-	j.compact = true;
 	json_object(&j, NULL);
 	json_text(&j, "id", session->id);
 	json_number(&j, "pid", (uint64_t)session->agent.pid);
@@ -206,7 +189,7 @@ static void learn(struct agent_session *session, const struct buf *status)
 {
 	const char *pid = after(status, "\"pid\":"), *program = after(status, "\"program\":\"");
 
-	pthread_mutex_lock(&session->lock);
+	hold_lock(&session->lock);
 	if (pid)
 		session->agent.pid = (pid_t)strtol(pid, NULL, 10);
 	if (program) {
@@ -215,7 +198,6 @@ static void learn(struct agent_session *session, const struct buf *status)
 		snprintf(session->agent.program, sizeof(session->agent.program), "%.*s", (int)n,
 			 program);
 	}
-	pthread_mutex_unlock(&session->lock);
 }
 
 /* 0 with any status, or -errno with err, which says it as a sentence. */
@@ -296,13 +278,12 @@ static void poll_agent(struct agent_session *session)
 	int64_t began = now_ms();
 	int e = fetch_stats(session, &err);
 
-	pthread_mutex_lock(&session->lock);
+	hold_lock(&session->lock);
 	session->tried_ms = began;
 	session->wanted = false;
 	if (e && session->given)
 		session->agent.pid = 0; /* another one may come there */
 	snprintf(session->error, sizeof(session->error), "%s", e ? err.text : "");
-	pthread_mutex_unlock(&session->lock);
 }
 
 int agent_session_refresh(struct request *r)
@@ -342,16 +323,14 @@ void agent_session_refresh_if_viewed(struct agent_session *session)
 
 void agent_session_write_now(struct agent_session *session, struct sink *out)
 {
-	pthread_mutex_lock(&session->lock);
+	hold_lock(&session->lock);
 	buf_add(&out->buf, session->now.data, session->now.size);
-	pthread_mutex_unlock(&session->lock);
 }
 
 void agent_session_write_series(struct agent_session *session, struct json *j, uint64_t from)
 {
-	pthread_mutex_lock(&session->lock);
+	hold_lock(&session->lock);
 	agent_series_write(j, &session->series, from);
-	pthread_mutex_unlock(&session->lock);
 }
 
 unsigned agent_session_next_file(struct agent_session *session)
@@ -506,9 +485,8 @@ struct asked *agent_session_ask(struct request *r, struct waiter *waiter)
 	struct agent_session *session = r->agent_session;
 	struct asked *a = xcalloc(1, sizeof(*a));
 
-	pthread_mutex_lock(&session->lock);
+	hold_lock(&session->lock);
 	if (session->waiting >= AGENT_SESSION_QUEUE_MAX || !start(session)) {
-		pthread_mutex_unlock(&session->lock);
 		free(a);
 		return NULL;
 	}
@@ -523,18 +501,13 @@ struct asked *agent_session_ask(struct request *r, struct waiter *waiter)
 	session->waiting++;
 	session->used_ms = now_ms();
 	pthread_cond_signal(&session->changed);
-	pthread_mutex_unlock(&session->lock);
 	return a;
 }
 
 bool asked_is_done(struct asked *a)
 {
-	bool done;
-
-	pthread_mutex_lock(&a->session->lock);
-	done = a->done;
-	pthread_mutex_unlock(&a->session->lock);
-	return done;
+	hold_lock(&a->session->lock);
+	return a->done;
 }
 
 const struct fault *asked_fault(const struct asked *a)
@@ -559,7 +532,7 @@ void agent_session_list(struct agent_session *session, struct json *j)
 {
 	const char *state;
 
-	pthread_mutex_lock(&session->lock);
+	hold_lock(&session->lock);
 	/* Once; what is known stays true enough for a list. */
 	if (!session->now.size && !session->wanted && now_ms() - session->tried_ms >= AGAIN_MS &&
 	    start(session)) {
@@ -570,17 +543,13 @@ void agent_session_list(struct agent_session *session, struct json *j)
 	json_object(j, NULL);
 	json_text(j, "id", session->id);
 	json_number(j, "pid", (uint64_t)session->agent.pid);
-	json_text(j, "program", session->agent.program);
-	json_text(j, "address", session->agent.address);
+	JSON_MEMBERS(j, &session->agent, program, address);
 	json_bool(j, "given", session->given);
 	json_text(j, "state", state);
 	json_text(j, "error", *session->error ? session->error : NULL);
 	if (session->now.size) {
-		json_text(j, "version", session->version);
-		json_bool(j, "prof", session->prof);
-		json_bool(j, "prof_active", session->prof_active);
+		JSON_MEMBERS(j, session, version, prof, prof_active);
 		json_number(j, "time_ms", (uint64_t)session->said_at);
 	}
 	json_end_object(j);
-	pthread_mutex_unlock(&session->lock);
 }

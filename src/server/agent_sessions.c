@@ -3,7 +3,6 @@
 #include "server/agent_sessions.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/hold_lock.h"
 #include "base/now.h"
 #include "base/xalloc.h"
 #include "client/http.h"
@@ -42,10 +42,9 @@ bool agent_sessions_stop(struct agent_sessions *l, const struct timespec *deadli
 
 	if (l->stop_fd >= 0)
 		eventfd_write(l->stop_fd, 1);
-	pthread_mutex_lock(&l->lock);
+	hold_lock(&l->lock);
 	for (size_t i = 0; i < l->count; i++)
 		ended &= agent_session_stop(l->list[i], deadline);
-	pthread_mutex_unlock(&l->lock);
 	return ended;
 }
 
@@ -162,7 +161,7 @@ struct agent_session *agent_sessions_hold(struct agent_sessions *l, const char *
 	struct agent_session *session;
 	int64_t age;
 
-	pthread_mutex_lock(&l->lock);
+	hold_lock(&l->lock);
 	session = find_session(l, id);
 	age = now_ms() - l->scanned_ms;
 	if (age >= SCAN_MS || (!session && age >= UNKNOWN_MS)) {
@@ -171,17 +170,15 @@ struct agent_session *agent_sessions_hold(struct agent_sessions *l, const char *
 	}
 	if (session)
 		agent_session_hold(session);
-	pthread_mutex_unlock(&l->lock);
 	return session;
 }
 
 void agent_sessions_list(struct agent_sessions *l, struct json *j, const char *key)
 {
-	pthread_mutex_lock(&l->lock);
+	hold_lock(&l->lock);
 	if (now_ms() - l->scanned_ms >= SCAN_MS)
 		scan(l);
 	JSON_EACH(j, key, i, l->count)
 		if (!agent_session_is_lost(l->list[i]))
 			agent_session_list(l->list[i], j);
-	pthread_mutex_unlock(&l->lock);
 }

@@ -19,31 +19,22 @@
 
 static void list_controls(struct json *j)
 {
-	json_array(j, "controls");
-	for (const struct control *c = controls; c->name; c++) {
-		json_object(j, NULL);
-		json_text(j, "name", c->name);
-		json_text(j, "help", c->help);
-		json_bool(j, "file", c->file);
-		json_array(j, "parameters");
-		for (unsigned i = 0; i < CONTROL_PARAMS && c->params[i].name; i++) {
-			json_object(j, NULL);
+	JSON_ROWS_WHILE(j, "controls", k, controls[k].name) {
+		const struct control *c = &controls[k];
+
+		JSON_MEMBERS(j, c, name, help, file);
+		JSON_ROWS_WHILE(j, "parameters", i, i < CONTROL_PARAMS && c->params[i].name) {
 			json_text(j, "name", c->params[i].name);
 			json_text(j, "type", controls_type_name(c->params[i].type));
 			json_bool(j, "required", c->params[i].required);
-			json_end_object(j);
 		}
-		json_end_array(j);
-		json_end_object(j);
 	}
-	json_end_array(j);
 }
 
 static int answer_list(struct request *r, struct sink *out)
 {
-	struct json j;
+	struct json j = { .out = &out->buf, .compact = true };
 
-	request_json(&j, out);
 	json_object(&j, NULL);
 	agent_sessions_list(r->server->agent_sessions, &j, "agents");
 	list_controls(&j);
@@ -63,12 +54,11 @@ static int answer_stats(struct request *r, struct sink *out)
 static int answer_series(struct request *r, struct sink *out)
 {
 	const char *since = ask_text(&r->ask, "since");
-	struct json j;
+	struct json j = { .out = &out->buf, .compact = true };
 	int error = agent_session_refresh(r);
 
 	if (error)
 		return error;
-	request_json(&j, out);
 	json_object(&j, NULL);
 	agent_session_write_series(r->agent_session, &j, strtoull(since, NULL, 10));
 	json_end_object(&j);
@@ -129,7 +119,7 @@ static int fetch_and_open(struct request *r, struct sink *out, const char *targe
 	auto_free char *name = NULL;
 	char id[ID_SIZE];
 	struct err err;
-	struct json j;
+	struct json j = { .out = &out->buf, .compact = true };
 	int error = agent_session_call(r, "GET", target, DUMP_TIMEOUT_MS, &body);
 
 	if (error)
@@ -139,7 +129,6 @@ static int fetch_and_open(struct request *r, struct sink *out, const char *targe
 	if (uploads_put(r->server, body.data, body.size, name, id, &err))
 		return ask_fail(&r->ask, 502, NULL, "what the agent sent cannot be opened: %s",
 				err.text);
-	request_json(&j, out);
 	json_object(&j, NULL);
 	json_text(&j, "id", id);
 	json_text(&j, "name", name);

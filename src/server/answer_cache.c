@@ -3,7 +3,6 @@
 #include "server/answer_cache.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/hold_lock.h"
 #include "base/parallel.h"
 #include "base/sink.h"
 #include "base/timed_cond.h"
@@ -29,6 +29,12 @@
 #define PATIENCE_MS 500
 #define PREFETCH_MAX 100 /* questions that nobody has asked yet */
 
+struct idle_job {
+	struct idle_job *next;
+	void (*run)(void *context, bool idle);
+	void *context;
+};
+
 struct answer_cache {
 	pthread_mutex_t lock;
 	pthread_cond_t work, quiet_work;
@@ -38,6 +44,7 @@ struct answer_cache {
 	size_t later, prefetched;  /* that wait, of those that can */
 	size_t computing_later;	   /* of those, what somebody waits for */
 	bool stopping, prefetching;
+	struct idle_job *idle_jobs;
 	struct gate *gate;
 	pthread_t workers[WORKERS_MAX + QUIET_WORKERS];
 	unsigned worker_count;
@@ -211,12 +218,44 @@ static bool may_prefetch(const struct answer_cache *cache)
 	       !cache->computing_later;
 }
 
+/* With the lock held: is something to be done now that every answer is there? */
+static bool has_idle_job(const struct answer_cache *cache)
+{
+	if (!cache->idle_jobs)
+		return false;
+	for (const struct cached_answer *a = cache->first; a; a = a->next)
+		if (a->state != ANSWER_DONE)
+			return false;
+	return true;
+}
+
+/* Jobs may ask the cache. */
+static void run_jobs(struct idle_job *jobs, bool idle)
+{
+	for (struct idle_job *next; jobs; jobs = next) {
+		next = jobs->next;
+		jobs->run(jobs->context, idle);
+		free(jobs);
+	}
+}
+
+/* With the lock held, which is given up meanwhile. */
+static void run_idle_jobs(struct answer_cache *cache)
+{
+	struct idle_job *jobs = cache->idle_jobs;
+
+	cache->idle_jobs = NULL;
+	pthread_mutex_unlock(&cache->lock);
+	run_jobs(jobs, true);
+	pthread_mutex_lock(&cache->lock);
+}
+
 /* With the lock held. */
 static void wake_workers(struct answer_cache *cache)
 {
 	if (cache->waiting)
 		pthread_cond_signal(&cache->work);
-	if (cache->later || may_prefetch(cache))
+	if (cache->later || may_prefetch(cache) || has_idle_job(cache))
 		pthread_cond_broadcast(&cache->quiet_work);
 }
 
@@ -260,14 +299,13 @@ static void *worker(void *context)
 {
 	struct answer_cache *cache = context;
 
-	pthread_mutex_lock(&cache->lock);
+	hold_lock(&cache->lock);
 	while (!cache->stopping) {
 		if (cache->waiting)
 			answer_one(cache, next_waiting(cache, false, false), false);
 		else
 			pthread_cond_wait(&cache->work, &cache->lock);
 	}
-	pthread_mutex_unlock(&cache->lock);
 	return NULL;
 }
 
@@ -289,7 +327,7 @@ static void *quiet_worker(void *context)
 	if (setpriority(PRIO_PROCESS, (id_t)gettid(), QUIET_NICE) < 0)
 		errno = 0; /* then it is as loud as the others */
 	parallel_quietly();
-	pthread_mutex_lock(&cache->lock);
+	hold_lock(&cache->lock);
 	prefetches = !cache->prefetching;
 	cache->prefetching = true;
 	while (!cache->stopping) {
@@ -303,10 +341,11 @@ static void *quiet_worker(void *context)
 					(uint64_t)((now_ms() + left) * 1e6));
 		else if (prefetches && may_prefetch(cache))
 			answer_one(cache, next_waiting(cache, true, true), true);
+		else if (prefetches && has_idle_job(cache))
+			run_idle_jobs(cache);
 		else
 			pthread_cond_wait(&cache->quiet_work, &cache->lock);
 	}
-	pthread_mutex_unlock(&cache->lock);
 	return NULL;
 }
 
@@ -346,10 +385,9 @@ bool answer_cache_stop(struct answer_cache *cache, const struct timespec *deadli
 	cache->worker_count = ending_join_all(cache->workers, cache->worker_count, deadline);
 	if (!cache->worker_count)
 		return true;
-	pthread_mutex_lock(&cache->lock);
+	hold_lock(&cache->lock);
 	for (struct cached_answer *a = cache->first; a; a = a->next)
 		wake_all(a);
-	pthread_mutex_unlock(&cache->lock);
 	return false;
 }
 
@@ -358,6 +396,7 @@ struct answer_cache *answer_cache_free(struct answer_cache *cache)
 	if (!cache)
 		return NULL;
 	answer_cache_stop(cache, NULL);
+	run_jobs(cache->idle_jobs, false);
 	free_list(cache->first);
 	pthread_mutex_destroy(&cache->lock);
 	pthread_cond_destroy(&cache->work);
@@ -394,13 +433,11 @@ struct cached_answer *answer_cache_ask(struct answer_cache *cache, const char *k
 {
 	struct cached_answer *a;
 
-	pthread_mutex_lock(&cache->lock);
+	hold_lock(&cache->lock);
 	a = find_answer(cache, key);
 	if (cache->stopping ? !a || a->state != ANSWER_DONE
-			    : !a && cache->waiting + cache->later >= ANSWER_QUEUE_MAX) {
-		pthread_mutex_unlock(&cache->lock);
+			    : !a && cache->waiting + cache->later >= ANSWER_QUEUE_MAX)
 		return NULL;
-	}
 	if (a) {
 		unlink_answer(cache, a);
 		put_first(cache, a);
@@ -423,7 +460,6 @@ struct cached_answer *answer_cache_ask(struct answer_cache *cache, const char *k
 		a->waiters = w;
 		w->sleep(w);
 	}
-	pthread_mutex_unlock(&cache->lock);
 	return a;
 }
 
@@ -440,6 +476,46 @@ void answer_cache_prefetch(struct answer_cache *cache, const char *key, struct r
 	}
 	pthread_mutex_unlock(&cache->lock);
 	request_release(r);
+}
+
+void answer_cache_put(struct answer_cache *cache, const char *key, const void *body, size_t size,
+		      bool gzip, const char *type)
+{
+	struct request none = { 0 };
+	struct cached_answer *a;
+
+	hold_lock(&cache->lock);
+	if (!cache->stopping && !find_answer(cache, key)) {
+		a = add_answer(cache, key, &none, gzip);
+		a->state = ANSWER_DONE;
+		a->fault = FAULT_NONE;
+		a->type = type;
+		buf_add(&a->body, body, size);
+		cache->bytes += cost(a);
+	}
+}
+
+struct cached_answer *answer_cache_find_done(struct answer_cache *cache, const char *key)
+{
+	struct cached_answer *a;
+
+	hold_lock(&cache->lock);
+	a = find_answer(cache, key);
+	if (!a || a->state != ANSWER_DONE)
+		return NULL;
+	a->users++;
+	return a;
+}
+
+void answer_cache_when_idle(struct answer_cache *cache, void (*run)(void *context, bool idle),
+			    void *context)
+{
+	struct idle_job *job = xmalloc(sizeof(*job));
+
+	hold_lock(&cache->lock);
+	*job = (struct idle_job){ cache->idle_jobs, run, context };
+	cache->idle_jobs = job;
+	wake_workers(cache);
 }
 
 void answer_cache_release(struct answer_cache *cache, struct cached_answer *a, struct waiter *w)
@@ -468,12 +544,8 @@ void answer_cache_release(struct answer_cache *cache, struct cached_answer *a, s
 
 bool answer_cache_is_done(struct answer_cache *cache, const struct cached_answer *a)
 {
-	bool done;
-
-	pthread_mutex_lock(&cache->lock);
-	done = a->state == ANSWER_DONE;
-	pthread_mutex_unlock(&cache->lock);
-	return done;
+	hold_lock(&cache->lock);
+	return a->state == ANSWER_DONE;
 }
 
 struct answer_cache_progress answer_cache_progress(struct answer_cache *cache, const char *key)
@@ -482,7 +554,7 @@ struct answer_cache_progress answer_cache_progress(struct answer_cache *cache, c
 	struct cached_answer *a;
 	uint64_t total;
 
-	pthread_mutex_lock(&cache->lock);
+	hold_lock(&cache->lock);
 	a = find_answer(cache, key);
 	if (a && a->state != ANSWER_DONE) {
 		total = a->progress.total;
@@ -494,16 +566,11 @@ struct answer_cache_progress answer_cache_progress(struct answer_cache *cache, c
 			.done = total ? (double)a->progress.done / (double)total : 0,
 		};
 	}
-	pthread_mutex_unlock(&cache->lock);
 	return p;
 }
 
 uint64_t answer_cache_bytes(struct answer_cache *cache)
 {
-	uint64_t bytes;
-
-	pthread_mutex_lock(&cache->lock);
-	bytes = cache->bytes;
-	pthread_mutex_unlock(&cache->lock);
-	return bytes;
+	hold_lock(&cache->lock);
+	return cache->bytes;
 }

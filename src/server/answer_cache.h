@@ -8,7 +8,6 @@
  * Some can wait: those of clients that say so, and those that somebody will ask (prefetch.h).  They
  * have workers of their own, which get the processor when nobody else wants it. */
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -59,6 +58,15 @@ struct cached_answer *answer_cache_ask(struct answer_cache *cache, const char *k
 /* Takes the request: it will be asked, and is answered when there is nothing else to do. */
 void answer_cache_prefetch(struct answer_cache *cache, const char *key, struct request *r,
 			   bool gzip);
+/* An answer that is known already: a copy is made of it. */
+void answer_cache_put(struct answer_cache *cache, const char *key, const void *body, size_t size,
+		      bool gzip, const char *type);
+/* NULL: it is not there, not yet, or none could be given.  To be given back without a waiter. */
+struct cached_answer *answer_cache_find_done(struct answer_cache *cache, const char *key);
+/* Once nobody waits and nothing is left to prefetch: `run` is called by a worker; or at the end of
+ * the cache, with `idle` false. */
+void answer_cache_when_idle(struct answer_cache *cache, void (*run)(void *context, bool idle),
+			    void *context);
 void answer_cache_release(struct answer_cache *cache, struct cached_answer *a, struct waiter *w);
 bool answer_cache_is_done(struct answer_cache *cache, const struct cached_answer *a);
 /* How far the answer to a question is. */

@@ -58,8 +58,7 @@ static void list_params(struct json *j, const struct route *r)
 			json_text(j, "default", p->fallback);
 		if (p->max)
 			json_number(j, "max", p->max);
-		json_text(j, "help", p->help);
-		json_bool(j, "required", p->required);
+		JSON_MEMBERS(j, p, help, required);
 		json_end_object(j);
 	}
 	json_end_array(j);
@@ -85,7 +84,10 @@ static void list_routes(struct json *j)
 			json_text(j, "help", r->help);
 			json_text(j, "type", r->type ? r->type : "application/json");
 			if (route_has_file(r))
-				json_text(j, "kind", r->kind ? r->kind : "recording");
+				json_text(j, "kind",
+					  r->any_kind ? "any"
+					  : r->kind   ? r->kind
+						      : "recording");
 			json_bool(j, "filters", r->filters);
 			list_params(j, r);
 			json_end_object(j);
@@ -106,9 +108,9 @@ static void list_choices(struct json *j, const char *meaning)
 
 static void list_filters(struct json *j)
 {
-	json_array(j, "filters");
-	for (const struct filter_row *f = filter_rows; f->name; f++) {
-		json_object(j, NULL);
+	JSON_ROWS_WHILE(j, "filters", i, filter_rows[i].name) {
+		const struct filter_row *f = &filter_rows[i];
+
 		json_text(j, "name", f->name);
 		json_text(j, "type", arg_types[f->type]);
 		json_text(j, "argument", value_name(f->type));
@@ -120,9 +122,7 @@ static void list_filters(struct json *j)
 		if (f->type == ARG_YES_NO)
 			list_words(j, "values", "yes|no", "|");
 		json_bool(j, "repeatable", f->type == ARG_REGEX || f->type == ARG_EXPRESSION);
-		json_end_object(j);
 	}
-	json_end_array(j);
 }
 
 static const char *field_operators(const struct filter_field *f)
@@ -135,6 +135,7 @@ static const char *field_operators(const struct filter_field *f)
 	case FIELD_RESPONSIBLE:
 	case FIELD_THREAD:
 	case FIELD_CALL:
+	case FIELD_ORIGIN:
 		return "=|!=|~|!~";
 	case FIELD_BACKTRACE:
 	case FIELD_MAP:
@@ -148,9 +149,9 @@ static const char *field_operators(const struct filter_field *f)
 
 static void list_fields(struct json *j)
 {
-	json_array(j, "fields");
-	for (const struct filter_field *f = filter_fields; f->name; f++) {
-		json_object(j, NULL);
+	JSON_ROWS_WHILE(j, "fields", i, filter_fields[i].name) {
+		const struct filter_field *f = &filter_fields[i];
+
 		json_text(j, "name", f->name);
 		json_text(j, "type", arg_types[f->type]);
 		json_bool(j, "flag", f->class == FIELD_FLAG);
@@ -159,9 +160,7 @@ static void list_fields(struct json *j)
 		json_text(j, "help", f->help);
 		json_text(j, "syntax", value_help(f->type));
 		list_words(j, "operators", field_operators(f), "|");
-		json_end_object(j);
 	}
-	json_end_array(j);
 }
 
 static void list_operators(struct json *j)
@@ -190,36 +189,32 @@ static void list_operators(struct json *j)
 
 static void list_exports(struct json *j)
 {
-	json_array(j, "exports");
-	for (const struct exporter *const *e = exporters; *e; e++) {
-		json_object(j, NULL);
-		json_text(j, "name", (*e)->name);
-		json_text(j, "extension", (*e)->extension);
-		json_text(j, "type", (*e)->mime);
-		json_text(j, "viewer", (*e)->viewer);
-		json_text(j, "help", (*e)->help);
-		json_bool(j, "one_measure", (*e)->one_measure);
-		json_bool(j, "groups", !strcmp((*e)->name, "json") || !strcmp((*e)->name, "csv"));
-		json_end_object(j);
+	JSON_ROWS_WHILE(j, "exports", i, exporters[i]) {
+		const struct exporter *e = exporters[i];
+
+		json_text(j, "name", e->name);
+		json_text(j, "extension", e->extension);
+		json_text(j, "type", e->mime);
+		json_text(j, "viewer", e->viewer);
+		json_text(j, "help", e->help);
+		json_bool(j, "one_measure", e->one_measure);
+		json_bool(j, "groups", !strcmp(e->name, "json") || !strcmp(e->name, "csv"));
 	}
-	json_end_array(j);
 }
 
 static void list_heap_reports(struct json *j)
 {
-	json_array(j, "heap_reports");
-	for (const struct heap_report *const *h = heap_reports; *h; h++) {
-		json_object(j, NULL);
-		json_text(j, "name", (*h)->name);
-		json_text(j, "extension", (*h)->extension);
-		json_text(j, "type", (*h)->mime);
-		json_text(j, "help", (*h)->help);
-		json_bool(j, "regex", (*h)->argument != NULL);
-		json_bool(j, "whole", (*h)->whole);
-		json_bool(j, "forms", (*h)->has_forms);
-		json_end_object(j);
+	JSON_ROWS_WHILE(j, "heap_reports", i, heap_reports[i]) {
+		const struct heap_report *h = heap_reports[i];
+
+		json_text(j, "name", h->name);
+		json_text(j, "extension", h->extension);
+		json_text(j, "type", h->mime);
+		json_text(j, "help", h->help);
+		json_bool(j, "regex", h->argument != NULL);
+		json_bool(j, "whole", h->whole);
+		json_bool(j, "forms", h->has_forms);
 	}
-	json_end_array(j);
 }
 
 static void list_measures(struct json *j)
@@ -228,23 +223,14 @@ static void list_measures(struct json *j)
 		const struct measure_row *m = &measure_rows[i];
 
 		json_text(j, "name", i == MEASURE_ALIVE_AT ? "alive" : m->name);
-		json_text(j, "title", m->title);
-		json_text(j, "help", m->help);
-		json_bool(j, "needs_time", m->needs_time);
-		json_bool(j, "needs_duration", m->needs_duration);
+		JSON_MEMBERS(j, m, title, help, needs_time, needs_duration);
 	}
 }
 
 static void list_orders(struct json *j)
 {
-	json_array(j, "groups");
-	for (const struct group_key *g = group_keys; g->name; g++) {
-		json_object(j, NULL);
-		json_text(j, "name", g->name);
-		json_text(j, "help", g->help);
-		json_end_object(j);
-	}
-	json_end_array(j);
+	JSON_ROWS_WHILE(j, "groups", i, group_keys[i].name)
+		JSON_MEMBERS(j, &group_keys[i], name, help);
 	json_array(j, "sorts");
 	for (const char *word = sort_words; *word; word += strspn(word, "|")) {
 		auto_free char *name = xmemdup0(word, strcspn(word, "|"));
@@ -272,10 +258,8 @@ static void list_frame_kinds(struct json *j)
 
 void api_write(struct buf *out, uint64_t upload_limit)
 {
-	struct json j;
+	struct json j = { .out = out, .compact = true };
 
-	json_init(&j, out);
-	j.compact = true;
 	json_object(&j, NULL);
 	json_text(&j, "version", MEMOIR_VERSION);
 	list_routes(&j);

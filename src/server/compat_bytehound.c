@@ -18,7 +18,6 @@
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "query/answer.h"
-#include "query/stacks.h"
 #include "server/request.h"
 
 /* The filters of a request, for the address of a picture. */
@@ -64,15 +63,16 @@ static int answer_allocation_groups(struct request *r, struct sink *out)
 {
 	struct answer_groups g = { 0 };
 	struct answer written;
-	struct json j;
+	struct json j = { .out = &out->buf, .compact = true };
 	int error = groups_by(&r->ask, group_key_find("stack"), &g);
 
 	if (!error) {
 		snapshot_answer(r->ask.snapshot, &written, g.groups->view);
 		written.graph = add_graph_urls;
 		written.context = &r->ask;
-		request_json(&j, out);
-		error = groups_write(&r->ask, &g, &written, "allocations", &j, out);
+		json_object(&j, NULL);
+		groups_write(&r->ask, &g, &written, "allocations", &j, out);
+		json_end_object(&j);
 		snapshot_answer_release(&written);
 	}
 	groups_drop(&g);
@@ -98,19 +98,17 @@ static int answer_raw(struct request *r, struct sink *out)
 	const struct nodes *nodes = &m->tables.nodes;
 	uint32_t *path = NULL;
 	size_t room = 0;
-	struct json j;
-	int error = 0;
+	struct json j = { .out = &out->buf, .compact = true };
 	char text[17];
 
 	if (!v)
 		return -1;
-	request_json(&j, out);
 	json_array(&j, NULL);
 	VIEW_EACH(v, 0, m->allocations.count, row)
 	{
 		size_t n = 0;
 
-		for (uint32_t id = m->allocations.stack[row]; node_is_known(nodes, id);
+		for (uint32_t id = columns_stack(&m->allocations, row); node_is_known(nodes, id);
 		     id = nodes->parent[id]) {
 			*xpush(path, n, room) = id;
 		}
@@ -123,13 +121,12 @@ static int answer_raw(struct request *r, struct sink *out)
 		}
 		json_end_array(&j);
 		json_end_object(&j);
-		error = sink_turn(out);
-		if (error)
+		if (sink_turn(out))
 			break;
 	}
 	json_end_array(&j);
 	free(path);
-	return error;
+	return out->error;
 }
 
 /* The stacks that a view's rows have, by number, each with the call of its first row. */
@@ -142,10 +139,10 @@ static uint32_t *stacks_of(const struct view *v, uint32_t *ret_count, uint8_t **
 
 	VIEW_EACH(v, 0, m->allocations.count, row)
 	{
-		uint32_t stack = m->allocations.stack[row];
+		uint32_t stack = columns_stack(&m->allocations, row);
 
 		if (node_is_known(&m->tables.nodes, stack) && !call[stack]) {
-			call[stack] = (uint8_t)(tags_call(m->allocations.tags[row]) + 1);
+			call[stack] = (uint8_t)(tags_call(columns_tags(&m->allocations, row)) + 1);
 			n++;
 		}
 	}
@@ -166,8 +163,7 @@ static int answer_backtraces(struct request *r, struct sink *out)
 	uint32_t *stacks;
 	uint8_t *calls;
 	struct answer written;
-	struct json j;
-	int error = 0;
+	struct json j = { .out = &out->buf, .compact = true };
 
 	if (!v)
 		return -1;
@@ -175,26 +171,21 @@ static int answer_backtraces(struct request *r, struct sink *out)
 	skip = skip < count ? skip : count;
 	end = count - skip < most ? count : skip + most;
 	begin_stacks(r, &written, v);
-	request_json(&j, out);
 	json_object(&j, NULL);
 	json_array(&j, "backtraces");
-	for (uint32_t i = skip; i < end && !error; i++) {
+	for (uint32_t i = skip; i < end && !sink_turn(out); i++)
 		answer_backtrace(&written, &j, NULL, stacks[i], calls[stacks[i]] - 1u);
-		error = sink_turn(out);
-	}
 	json_end_array(&j);
-	json_array(&j, "ids");
-	for (uint32_t i = skip; i < end && !error; i++) {
-		json_number(&j, NULL, stacks[i]);
-		error = sink_turn(out);
+	JSON_EACH(&j, "ids", i, end - skip) {
+		json_number(&j, NULL, stacks[skip + i]);
+		sink_turn(out);
 	}
-	json_end_array(&j);
 	json_number(&j, "total_count", count);
 	json_end_object(&j);
 	snapshot_answer_release(&written);
 	free(stacks);
 	free(calls);
-	return error;
+	return out->error;
 }
 
 static int answer_one_backtrace(struct request *r, struct sink *out)
@@ -204,7 +195,7 @@ static int answer_one_backtrace(struct request *r, struct sink *out)
 	char *end;
 	unsigned long id = strtoul(r->args[1], &end, 10);
 	struct answer written;
-	struct json j;
+	struct json j = { .out = &out->buf, .compact = true };
 
 	if (!v)
 		return -1;
@@ -212,7 +203,6 @@ static int answer_one_backtrace(struct request *r, struct sink *out)
 	    !node_is_known(&m->tables.nodes, (uint32_t)id))
 		return ask_fail(&r->ask, 404, NULL, "there is no stack '%.40s'", r->args[1]);
 	begin_stacks(r, &written, v);
-	request_json(&j, out);
 	json_object(&j, NULL);
 	json_number(&j, "id", id);
 	answer_backtrace(&written, &j, "frames", (uint32_t)id, words_call(m, (uint32_t)id));
@@ -250,7 +240,7 @@ static void write_tree_node(struct json *j, const struct tree *t, const struct t
 {
 	const struct model *m = t->model;
 	uint64_t start = model_start_ns(m);
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 
 	json_number(j, "size", n->total.bytes);
 	json_number(j, "count", n->total.count);
@@ -260,7 +250,6 @@ static void write_tree_node(struct json *j, const struct tree *t, const struct t
 	json_number(j, "self_count", n->self.count);
 	tree_name_text(t, n->name, &text);
 	json_text(j, "name", text.data);
-	buf_release(&text);
 	if (n->hidden)
 		json_number(j, "hidden", n->hidden);
 	if (t->names[n->name].kind == TREE_FRAME)
@@ -270,14 +259,10 @@ static void write_tree_node(struct json *j, const struct tree *t, const struct t
 static int answer_tree(struct request *r, struct sink *out)
 {
 	auto_release(tree_release) struct tree t = { 0 };
-	struct json j;
+	struct json j = { .out = &out->buf, .compact = true };
 	int error = tree_compute(&r->ask, &t);
 
-	if (!error) {
-		request_json(&j, out);
-		error = tree_write_nodes(&t, NULL, &j, out, write_tree_node);
-	}
-	return error;
+	return error ? error : tree_write_nodes(&t, NULL, &j, out, write_tree_node);
 }
 
 static void write_tree_line(struct buf *out, const struct tree *t, const struct tree_node *n)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "answer/dump_question.h"
-#include "base/buf.h"
 #include "base/nearest.h"
 #include "base/path.h"
 #include "base/sink.h"
@@ -22,10 +21,8 @@ static const struct heap_report *format_of(struct request *r)
 		return h;
 	for (const struct heap_report *const *x = heap_reports; *x; x++)
 		nearest_consider(&near, (*x)->name);
-	ask_fail(&r->ask, 404, NULL, "there is no report '%.40s'%s%s%s", r->args[1],
-		 nearest_found(&near) ? "; did you mean '" : "",
-		 nearest_found(&near) ? nearest_found(&near) : "",
-		 nearest_found(&near) ? "'?" : "");
+	ask_fail(&r->ask, 404, NULL, "there is no report '%.40s'%s", r->args[1],
+		 nearest_hint(&near, ""));
 	return NULL;
 }
 
@@ -45,12 +42,11 @@ static int write_report(struct request *r, const struct heap_report *h, const st
 	struct sink packing;
 	int error;
 
-	if (h->gzip)
-		sink_to_sink(&packing, out, SINK_GZIP);
-	error = h->write(p, o, h->gzip ? &packing : out, &err);
-	if (h->gzip && error)
+	sink_to_sink(&packing, out, h->gzip ? SINK_GZIP : SINK_PLAIN);
+	error = h->write(p, o, &packing, &err);
+	if (error)
 		sink_cancel(&packing);
-	else if (h->gzip)
+	else
 		error = sink_finish(&packing, &err);
 	if (error && !out->error)
 		ask_fail(&r->ask, 400, NULL, "%s", err.text);
@@ -111,7 +107,7 @@ static int answer_dump_reports(struct request *r, struct sink *out)
 					 .node_count = ask_count(&r->ask, "node_count"),
 					 .max_degree = ask_count(&r->ask, "max_degree") };
 	struct pattern *about = NULL;
-	struct buf whole = { 0 };
+	auto_buf struct buf whole = { 0 };
 	struct dump_question q;
 	struct profile p;
 	int error;
@@ -147,7 +143,6 @@ static int answer_dump_reports(struct request *r, struct sink *out)
 		profile_release(&p);
 	}
 	pattern_free(about);
-	buf_release(&whole);
 	dump_question_release(&q);
 	return error;
 }

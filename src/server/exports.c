@@ -2,7 +2,6 @@
 /* GET /data/{id}/export/{format}: downloads in every format of the table. */
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/nearest.h"
 #include "base/path.h"
 #include "base/sink.h"
@@ -32,10 +31,8 @@ static const struct exporter *format_of(struct request *r)
 		return e;
 	for (const struct exporter *const *x = exporters; *x; x++)
 		nearest_consider(&near, (*x)->name);
-	ask_fail(&r->ask, 404, NULL, "there is no format '%.40s'%s%s%s", r->args[1],
-		 nearest_found(&near) ? "; did you mean '" : "",
-		 nearest_found(&near) ? nearest_found(&near) : "",
-		 nearest_found(&near) ? "'?" : "");
+	ask_fail(&r->ask, 404, NULL, "there is no format '%.40s'%s", r->args[1],
+		 nearest_hint(&near, ""));
 	return NULL;
 }
 
@@ -72,12 +69,11 @@ static int answer_exports(struct request *r, struct sink *out)
 	r->foreign = shown;
 	if (!shown)
 		r->file_name = xasprintf("%s.%s", title, e->extension);
-	if (e->gzip)
-		sink_to_sink(&packing, out, SINK_GZIP);
-	error = e->write(&x, e->gzip ? &packing : out, &err);
-	if (e->gzip && error)
+	sink_to_sink(&packing, out, e->gzip ? SINK_GZIP : SINK_PLAIN);
+	error = e->write(&x, &packing, &err);
+	if (error)
 		sink_cancel(&packing);
-	else if (e->gzip)
+	else
 		error = sink_finish(&packing, &err);
 	if (error && !out->error)
 		ask_fail(&r->ask, 500, NULL, "%s", err.text);

@@ -16,7 +16,7 @@ static int answer_find_names(struct request *r, struct sink *out)
 {
 	const struct visitor *v = &r->visitor;
 	const char *problem = symbols_debuginfod_problem();
-	struct json j;
+	struct json j = { .out = &out->buf, .compact = true };
 	int error;
 
 	if (problem)
@@ -27,7 +27,6 @@ static int answer_find_names(struct request *r, struct sink *out)
 		return ask_fail(&r->ask, 403, NULL, "only who sent it may ask for its names");
 	if (error)
 		return ask_fail(&r->ask, 404, NULL, "it is not open any more");
-	request_json(&j, out);
 	json_object(&j, NULL);
 	json_bool(&j, "looking", true);
 	json_end_object(&j);

@@ -2,6 +2,8 @@
 /* How many compute at once.  See gate.h. */
 #include "server/gate.h"
 
+#include "base/hold_lock.h"
+
 void gate_init(struct gate *g, unsigned slots)
 {
 	pthread_mutex_init(&g->lock, NULL);
@@ -17,17 +19,15 @@ void gate_release(struct gate *g)
 
 void gate_enter(struct gate *g)
 {
-	pthread_mutex_lock(&g->lock);
+	hold_lock(&g->lock);
 	while (!g->left)
 		pthread_cond_wait(&g->free_slot, &g->lock);
 	g->left--;
-	pthread_mutex_unlock(&g->lock);
 }
 
 void gate_leave(struct gate *g)
 {
-	pthread_mutex_lock(&g->lock);
+	hold_lock(&g->lock);
 	g->left++;
 	pthread_cond_signal(&g->free_slot);
-	pthread_mutex_unlock(&g->lock);
 }

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* GET /data/{id}/graph: the curve of a filter's bytes over the run, as a small SVG picture. */
+/* GET /data/{id}/graph: the curve of a filter's bytes over the run, as a small SVG picture; and
+ * /data/{id}/map_graph: that of a memory map. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"
 #include "base/human.h"
+#include "base/order.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
+#include "model/map_history.h"
 #include "query/series.h"
 #include "server/request.h"
 
@@ -21,18 +25,23 @@ struct picture {
 	uint64_t most;
 };
 
-static void draw_series(struct buf *out, const struct picture *p, const struct series *s,
-			const char *style)
+struct curve {
+	const char *label;
+	uint64_t *values;
+	uint32_t count;
+};
+
+static void draw_curve(struct buf *out, const struct picture *p, const struct curve *c,
+		       const char *style)
 {
 	double width = p->width - p->left - p->right, height = p->height - p->top - p->bottom;
 
 	buf_printf(out, "<path %s d=\"M%u %.1f", style, p->left, p->top + height);
-	for (uint32_t i = 0; i < s->count; i++) {
-		double y =
-			p->top + height * (1 - (double)s->points[i].most_bytes / (double)p->most);
+	for (uint32_t i = 0; i < c->count; i++) {
+		double y = p->top + height * (1 - (double)c->values[i] / (double)p->most);
 
-		buf_printf(out, "L%.1f %.1fL%.1f %.1f", p->left + width * i / s->count, y,
-			   p->left + width * (i + 1) / s->count, y);
+		buf_printf(out, "L%.1f %.1fL%.1f %.1f", p->left + width * i / c->count, y,
+			   p->left + width * (i + 1) / c->count, y);
 	}
 	buf_printf(out, "L%.1f %.1fZ\"/>", p->left + width, p->top + height);
 }
@@ -59,21 +68,22 @@ static void draw_axes(struct buf *out, const struct picture *p, const struct mod
 	}
 }
 
-static uint64_t most_of(const struct series *s)
+static uint64_t most_of(const struct curve *c)
 {
 	uint64_t most = 1;
 
-	for (uint32_t i = 0; i < s->count; i++)
-		most = s->points[i].most_bytes > most ? s->points[i].most_bytes : most;
+	for (uint32_t i = 0; i < c->count; i++)
+		most = MAX(most, c->values[i]);
 	return most;
 }
 
-static void draw(struct request *r, struct buf *out, struct picture *p, const struct series *s,
-		 const struct series *all)
+/* `behind` may be NULL: what `c` is a part of. */
+static void draw(struct request *r, struct buf *out, struct picture *p, const struct curve *c,
+		 const struct curve *behind)
 {
 	bool preview = ask_bool(&r->ask, "preview");
 
-	p->most = most_of(all ? all : s);
+	p->most = most_of(behind ? behind : c);
 	buf_printf(out,
 		   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
 		   "viewBox=\"0 0 %u %u\" font-family=\"sans-serif\" font-size=\"11\" "
@@ -81,14 +91,15 @@ static void draw(struct request *r, struct buf *out, struct picture *p, const st
 		   p->width, p->height, p->width, p->height);
 	if (!preview)
 		draw_axes(out, p, r->ask.snapshot->model);
-	if (all)
-		draw_series(out, p, all, "fill=\"#888\" fill-opacity=\".4\"");
-	draw_series(out, p, s, "fill=\"#0d9488\"");
+	if (behind)
+		draw_curve(out, p, behind, "fill=\"#888\" fill-opacity=\".4\"");
+	draw_curve(out, p, c, "fill=\"#0d9488\"");
 	if (!preview) {
-		buf_printf(out, "<text x=\"%u\" y=\"13\">Matched: at most %s", p->left,
-			   size_text(most_of(s)));
-		if (all)
-			buf_printf(out, " \xc2\xb7 Global: at most %s", size_text(most_of(all)));
+		buf_printf(out, "<text x=\"%u\" y=\"13\">%s: at most %s", p->left, c->label,
+			   size_text(most_of(c)));
+		if (behind)
+			buf_printf(out, " \xc2\xb7 %s: at most %s", behind->label,
+				   size_text(most_of(behind)));
 		buf_text(out, "</text>");
 	}
 	buf_text(out, "</svg>\n");
@@ -112,55 +123,136 @@ static struct held_view *take_global(struct request *r)
 			  r->ask.snapshot->locations, f, &err);
 }
 
-static int answer_graph(struct request *r, struct sink *out)
+/* 0, or -1 after ask_fail(). */
+static int measure_picture(struct request *r, struct picture *ret)
 {
-	bool preview = ask_bool(&r->ask, "preview");
-	struct picture p = { .width = ask_count(&r->ask, "width"),
-			     .height = ask_count(&r->ask, "height") };
-	const struct view *v;
-	struct held_view *global;
-	struct series s, all;
-	uint64_t from, to;
-	uint32_t points;
-
-	if (p.width < 40)
+	*ret = (struct picture){ .width = ask_count(&r->ask, "width"),
+				 .height = ask_count(&r->ask, "height") };
+	if (ret->width < 40)
 		return ask_fail(&r->ask, 400, "width", "it is at least 40");
-	if (p.height < 20)
+	if (ret->height < 20)
 		return ask_fail(&r->ask, 400, "height", "it is at least 20");
-	v = ask_view(&r->ask);
-	if (!v)
-		return -1;
-	if (!preview && p.width > LEFT + RIGHT + 40 && p.height > TOP + BOTTOM + 20) {
-		p.left = LEFT;
-		p.right = RIGHT;
-		p.top = TOP;
-		p.bottom = BOTTOM;
-	}
-	points = p.width - p.left - p.right;
-	points = points < POINTS_MAX ? points : POINTS_MAX;
-	series_whole(v->model, &from, &to);
-	global = take_global(r);
-	series_init(&s, v, from, to, points);
-	if (global)
-		series_init(&all, global->view, from, to, points);
-	draw(r, &out->buf, &p, &s, global ? &all : NULL);
-	series_release(&s);
-	if (global) {
-		series_release(&all);
-		views_give(&r->ask.snapshot->views, global);
+	if (!ask_bool(&r->ask, "preview") && ret->width > LEFT + RIGHT + 40 &&
+	    ret->height > TOP + BOTTOM + 20) {
+		ret->left = LEFT;
+		ret->right = RIGHT;
+		ret->top = TOP;
+		ret->bottom = BOTTOM;
 	}
 	return 0;
 }
 
+static uint32_t points_of(const struct picture *p)
+{
+	return MIN(p->width - p->left - p->right, POINTS_MAX);
+}
+
+static void follow_view(struct curve *ret, const struct view *v, uint32_t points, const char *label)
+{
+	struct series s;
+	uint64_t from, to;
+
+	series_whole(v->model, &from, &to);
+	series_init(&s, v, from, to, points);
+	*ret = (struct curve){ .label = label, .count = s.count };
+	ret->values = xcalloc((size_t)s.count + 1, sizeof(*ret->values));
+	for (uint32_t i = 0; i < s.count; i++)
+		ret->values[i] = s.points[i].most_bytes;
+	series_release(&s);
+}
+
+static int answer_graph(struct request *r, struct sink *out)
+{
+	struct curve matched, all = { 0 };
+	struct held_view *global;
+	const struct view *v;
+	struct picture p;
+
+	if (measure_picture(r, &p))
+		return -1;
+	v = ask_view(&r->ask);
+	if (!v)
+		return -1;
+	global = take_global(r);
+	follow_view(&matched, v, points_of(&p), "Matched");
+	if (global)
+		follow_view(&all, global->view, points_of(&p), "Global");
+	draw(r, &out->buf, &p, &matched, global ? &all : NULL);
+	free(matched.values);
+	free(all.values);
+	if (global)
+		views_give(&r->ask.snapshot->views, global);
+	return 0;
+}
+
+/* The most that a map had within each part of the run. */
+static void follow_map(const struct model *m, const struct map_row *row, struct curve *rss,
+		       struct curve *space)
+{
+	const struct map_history *maps = model_maps(m);
+	uint64_t from, to;
+	uint32_t next = 0, count = rss->count;
+	struct map_usage now = { 0 };
+
+	series_whole(m, &from, &to);
+	rss->values = xcalloc((size_t)count + 1, sizeof(*rss->values));
+	space->values = xcalloc((size_t)count + 1, sizeof(*space->values));
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t end = from + (uint64_t)((double)(to - from) * (i + 1) / count);
+
+		rss->values[i] = now.bytes.rss;
+		space->values[i] = now.address_space;
+		while (next < row->usage_count &&
+		       (maps->usages[row->first_usage + next].at <= end || i + 1 == count)) {
+			now = maps->usages[row->first_usage + next++];
+			rss->values[i] = MAX(rss->values[i], now.bytes.rss);
+			space->values[i] = MAX(space->values[i], now.address_space);
+		}
+	}
+}
+
+static int answer_map_graph(struct request *r, struct sink *out)
+{
+	const struct model *m = r->ask.snapshot->model;
+	const struct map_history *maps = model_maps(m);
+	uint64_t map = strtoull(ask_text(&r->ask, "map"), NULL, 0);
+	struct curve rss = { .label = "Resident" }, space = { .label = "Mapped" };
+	struct picture p;
+
+	if (measure_picture(r, &p))
+		return -1;
+	if (map >= maps->count)
+		return ask_fail(&r->ask, 404, "map", "there is no such map");
+	rss.count = space.count = points_of(&p);
+	follow_map(m, &maps->rows[map], &rss, &space);
+	draw(r, &out->buf, &p, &rss, &space);
+	free(rss.values);
+	free(space.values);
+	return 0;
+}
+
+#define PARAMS_PICTURE                                                                             \
+	{ "preview", PARAM_BOOL, "false", "without axes and words" },                              \
+		{ "width", PARAM_COUNT, "640", "pixels", .max = 4000 },                            \
+	{                                                                                          \
+		"height", PARAM_COUNT, "240", "pixels", .max = 2000                                \
+	}
+
 static const struct param_row params[] = {
-	{ "preview", PARAM_BOOL, "false", "without axes and words" },
-	{ "width", PARAM_COUNT, "640", "pixels", .max = 4000 },
-	{ "height", PARAM_COUNT, "240", "pixels", .max = 2000 },
+	PARAMS_PICTURE,
+	{ 0 },
+};
+
+static const struct param_row map_params[] = {
+	{ "map", PARAM_NUMBER, NULL, "its number", .required = true },
+	PARAMS_PICTURE,
 	{ 0 },
 };
 
 const struct route routes_graph[] = {
 	{ "/data/{id}/graph", METHOD_GET, "the curve of a filter's bytes as a small picture",
 	  .type = "image/svg+xml", .params = params, .filters = true, .answer = answer_graph },
+	{ "/data/{id}/map_graph", METHOD_GET, "the curve of a memory map as a small picture",
+	  .type = "image/svg+xml", .params = map_params, .answer = answer_map_graph },
 	{ 0 },
 };

@@ -23,9 +23,9 @@
 #include "server/answer_cache.h"
 #include "server/guard.h"
 #include "server/http_send.h"
-#include "server/library.h"
 #include "server/links.h"
 #include "server/runs.h"
+#include "server/scripts.h"
 #include "server/stream.h"
 #include "server/upload.h"
 
@@ -53,6 +53,7 @@ struct exchange {
 	struct stream *stream;
 	struct asked *asked;
 	struct run *run;
+	bool choosing; /* the run is for a filter of what is asked */
 	char etag[40];
 };
 
@@ -306,13 +307,11 @@ static enum MHD_Result answer_upload(struct exchange *x)
 {
 	struct sent how = { .status = 201 };
 	auto_buf struct buf body = { 0 };
-	struct json j;
+	struct json j = { .out = &body, .compact = true };
 	char id[ID_SIZE];
 
 	if (upload_open(x->upload, &x->request, id))
 		return send_fault(x->connection, x->server, &x->request.ask.fault);
-	json_init(&j, &body);
-	j.compact = true;
 	json_object(&j, NULL);
 	json_text(&j, "id", id);
 	json_text(&j, "name", ask_text(&x->request.ask, "name"));
@@ -367,6 +366,34 @@ static ssize_t read_stream(void *context, uint64_t position, char *to, size_t ro
 	return n == STREAM_BROKEN ? MHD_CONTENT_READER_END_WITH_ERROR : n;
 }
 
+static ssize_t read_run(void *context, uint64_t position, char *to, size_t room)
+{
+	struct exchange *x = context;
+	ssize_t n;
+
+	link_sleeps(x->server->links, x->link, NULL);
+	if (link_is_gone(x->server->links, x->link))
+		return MHD_CONTENT_READER_END_WITH_ERROR;
+	n = run_read(x->run, position, to, room, &x->waiter);
+	if (n == RUN_END)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	return n == RUN_BROKEN ? MHD_CONTENT_READER_END_WITH_ERROR : n;
+}
+
+static enum MHD_Result send_run(struct exchange *x)
+{
+	struct sent how = { .status = 200, .gzip = run_is_gzip(x->run) };
+
+	if (run_streams(x->run)) {
+		how.type = "application/x-ndjson";
+		return send_stream(x->connection, &how, read_run, x);
+	}
+	if (run_fault(x->run)->status)
+		return send_fault(x->connection, x->server, run_fault(x->run));
+	return send_bytes(x->connection, &how, run_body(x->run)->data, run_body(x->run)->size,
+			  false);
+}
+
 static enum MHD_Result send_done(struct exchange *x)
 {
 	struct sent how = { .status = 200, .etag = x->etag };
@@ -380,14 +407,8 @@ static enum MHD_Result send_done(struct exchange *x)
 		how.etag = NULL;
 		return send_bytes(x->connection, &how, body->data, body->size, false);
 	}
-	if (x->run) {
-		how.etag = NULL;
-		how.gzip = run_is_gzip(x->run);
-		if (run_fault(x->run)->status)
-			return send_fault(x->connection, x->server, run_fault(x->run));
-		return send_bytes(x->connection, &how, run_body(x->run)->data,
-				  run_body(x->run)->size, false);
-	}
+	if (x->run)
+		return send_run(x);
 	if (x->cached) {
 		const struct cached_answer *a = x->cached;
 
@@ -454,10 +475,27 @@ static enum MHD_Result answer_asked(struct exchange *x)
 
 static enum MHD_Result answer_run(struct exchange *x)
 {
-	x->run = run_new(x->server->runs, &x->request, accepts_gzip(x->connection), &x->waiter);
+	x->run = run_new(x->server->runs, RUN_SCRIPT, &x->request, accepts_gzip(x->connection),
+			 &x->waiter);
 	if (x->run)
 		return MHD_YES;
 	refuse(x, 503, "as many scripts run already as may at a time: try again");
+	return send_fault(x->connection, x->server, &x->fault);
+}
+
+/* A filter is a script: what it chooses is known first. */
+static enum MHD_Result answer_chosen(struct exchange *x)
+{
+	struct request r;
+
+	name_visitor(x);
+	scripts_choosing(&x->request, ask_script(&x->request.ask), &r);
+	x->run = run_new(x->server->runs, RUN_CHOOSING, &r, false, &x->waiter);
+	x->choosing = x->run != NULL;
+	if (x->run)
+		return MHD_YES;
+	request_release(&r);
+	refuse(x, 503, "as many filters' scripts run already as may at a time: try again");
 	return send_fault(x->connection, x->server, &x->fault);
 }
 
@@ -480,6 +518,8 @@ static enum MHD_Result answer_http(struct exchange *x)
 		return send_asset(x->connection, x->asset);
 	if (x->upload)
 		return answer_upload(x);
+	if (!x->request.route->shows_scripts && ask_script(&x->request.ask))
+		return answer_chosen(x);
 	if (x->request.route->way == ROUTE_QUICK)
 		return answer_quick(x);
 	if (x->request.route->way == ROUTE_ASKED)
@@ -487,6 +527,24 @@ static enum MHD_Result answer_http(struct exchange *x)
 	if (x->request.route->way == ROUTE_RUN)
 		return answer_run(x);
 	return answer_computed(x);
+}
+
+/* The script is at its end: as if its expression had been asked for. */
+static enum MHD_Result chosen(struct exchange *x)
+{
+	const struct fault *f = run_fault(x->run);
+	struct ask *a = &x->request.ask;
+	auto_free char *expression = NULL;
+
+	if (f->status)
+		return send_fault(x->connection, x->server, f);
+	expression = xmemdup0(run_body(x->run)->data, run_body(x->run)->size);
+	run_drop(x->run);
+	x->run = NULL;
+	x->choosing = x->slept = false;
+	if (ask_script_is(a, ask_script(a), expression))
+		return send_fault(x->connection, x->server, &a->fault);
+	return answer_http(x);
 }
 
 /* It slept, and was woken. */
@@ -500,10 +558,12 @@ static enum MHD_Result go_on(struct exchange *x)
 	if (x->asked)
 		ready = asked_is_done(x->asked);
 	else if (x->run)
-		ready = run_is_done(x->run);
+		ready = run_is_ready(x->run);
 	else
 		ready = x->cached ? answer_cache_is_done(x->server->answer_cache, x->cached)
 				  : stream_is_ready(x->stream);
+	if (ready && x->choosing)
+		return chosen(x);
 	return ready ? send_done(x) : MHD_NO;
 }
 

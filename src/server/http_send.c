@@ -2,7 +2,6 @@
 /* Sending.  See http_send.h. */
 #include "server/http_send.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -124,10 +123,8 @@ enum MHD_Result send_stream(struct MHD_Connection *c, const struct sent *how,
 
 static void fault_json(const struct fault *f, struct buf *out)
 {
-	struct json j;
+	struct json j = { .out = out, .compact = true };
 
-	json_init(&j, out);
-	j.compact = true;
 	json_object(&j, NULL);
 	json_text(&j, "error", f->text);
 	if (*f->parameter)

@@ -3,12 +3,12 @@
 #include "server/library.h"
 
 #include <errno.h>
-#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hold_lock.h"
 #include "base/path.h"
 #include "base/timed_cond.h"
 #include "base/xalloc.h"
@@ -67,14 +67,13 @@ bool library_stop(struct library *l, const struct timespec *deadline)
 
 void library_unlink_uploads(struct library *l)
 {
-	pthread_mutex_lock(&l->lock);
+	hold_lock(&l->lock);
 	for (size_t i = 0; i < l->count; i++)
 		if (l->entries[i]->uploaded)
 			unlink(l->entries[i]->path);
-	pthread_mutex_unlock(&l->lock);
 }
 
-void library_on_ready(struct library *l, void (*ready)(void *context, const struct snapshot *s),
+void library_on_ready(struct library *l, void (*ready)(void *context, struct snapshot *s),
 		      void *context)
 {
 	l->ready = ready;
@@ -92,6 +91,7 @@ struct library *library_free(struct library *l)
 		snapshot_drop(l->watched[i].snapshot);
 		free(l->watched[i].path);
 	}
+	snapshot_drop(l->fleet);
 	free(l->watched);
 	free(l->entries);
 	pthread_cond_destroy(&l->changed);
@@ -232,37 +232,45 @@ int library_add(struct library *l, const char *path, struct err *err)
 		n--;
 	w.path = xmemdup0(path, n);
 	library_folder_id(w.path, w.id);
-	pthread_mutex_lock(&l->lock);
+	hold_lock(&l->lock);
 	*xpush(l->watched, l->watched_count, l->watched_room) = w;
-	pthread_mutex_unlock(&l->lock);
 	return 0;
 }
 
 enum library_found library_take(struct library *l, const char *id, struct snapshot **ret_snapshot,
 				double *ret_progress, struct err *err)
 {
-	enum library_found found = LIBRARY_NONE;
 	struct entry *e;
 
 	*ret_snapshot = NULL;
-	pthread_mutex_lock(&l->lock);
+	hold_lock(&l->lock);
 	e = find_entry(l, id);
 	if (!e && !strcmp(id, "last") && l->count)
 		e = l->entries[l->count - 1];
-	if (!e) {
-		found = library_take_folder(l, id, ret_snapshot, ret_progress);
-	} else if (e->snapshot) {
-		*ret_snapshot = snapshot_hold(e->snapshot);
-		found = LIBRARY_READY;
-	} else if (e->state == ENTRY_FAILED) {
-		*err = e->err;
-		found = LIBRARY_FAILED;
-	} else {
-		*ret_progress = e->progress;
-		found = LIBRARY_LOADING;
+	if (!e && l->fleet && !strcmp(l->fleet->id, id)) {
+		*ret_snapshot = snapshot_hold(l->fleet);
+		return LIBRARY_READY;
 	}
+	if (!e)
+		return library_take_folder(l, id, ret_snapshot, ret_progress);
+	if (e->snapshot) {
+		*ret_snapshot = snapshot_hold(e->snapshot);
+		return LIBRARY_READY;
+	}
+	if (e->state == ENTRY_FAILED) {
+		*err = e->err;
+		return LIBRARY_FAILED;
+	}
+	*ret_progress = e->progress;
+	return LIBRARY_LOADING;
+}
+
+void library_add_fleet(struct library *l, struct snapshot *fleet)
+{
+	pthread_mutex_lock(&l->lock);
+	snapshot_drop(l->fleet);
+	l->fleet = fleet;
 	pthread_mutex_unlock(&l->lock);
-	return found;
 }
 
 int library_upload(struct library *l, const char *path, const char *name, const char *uploader,
@@ -278,40 +286,35 @@ int library_upload(struct library *l, const char *path, const char *name, const 
 int library_remove(struct library *l, const char *id, const char *by)
 {
 	struct entry *e;
-	int error = 0;
 
-	pthread_mutex_lock(&l->lock);
+	hold_lock(&l->lock);
 	e = find_entry(l, id);
 	if (!e)
-		error = -ENOENT;
-	else if (!e->uploaded)
-		error = -EPERM;
-	else if (by && strcmp(by, e->uploader) != 0)
-		error = -EACCES;
-	else
-		library_forget(l, e);
-	pthread_mutex_unlock(&l->lock);
-	return error;
+		return -ENOENT;
+	if (!e->uploaded)
+		return -EPERM;
+	if (by && strcmp(by, e->uploader) != 0)
+		return -EACCES;
+	library_forget(l, e);
+	return 0;
 }
 
 int library_find_names(struct library *l, const char *id, const char *by)
 {
 	struct entry *e;
-	int error = 0;
 
-	pthread_mutex_lock(&l->lock);
+	hold_lock(&l->lock);
 	e = find_entry(l, id);
 	if (!e)
-		error = -ENOENT;
-	else if (e->uploaded && by && strcmp(by, e->uploader) != 0)
-		error = -EACCES;
-	if (!error && !e->naming) {
+		return -ENOENT;
+	if (e->uploaded && by && strcmp(by, e->uploader) != 0)
+		return -EACCES;
+	if (!e->naming) {
 		e->debuginfod = e->naming = true;
 		/* One that is being loaded is begun again when that is done. */
 		if (e->state != ENTRY_LOADING)
 			e->state = ENTRY_WAITING;
 		pthread_cond_broadcast(&l->changed);
 	}
-	pthread_mutex_unlock(&l->lock);
-	return error;
+	return 0;
 }

@@ -23,11 +23,13 @@ struct library *library_free(struct library *l);
 /* A file, a folder (whose recordings are opened, also those that come later), or a pattern: 0, or
  * -errno with err. */
 int library_add(struct library *l, const char *path, struct err *err);
+/* A fleet, which is no file: takes it. */
+void library_add_fleet(struct library *l, struct snapshot *fleet);
 /* 0 or -errno. */
 int library_start(struct library *l);
 /* To be called, before it is started, with each recording that can be asked: on a loader's thread,
  * when no other file waits to be loaded. */
-void library_on_ready(struct library *l, void (*ready)(void *context, const struct snapshot *s),
+void library_on_ready(struct library *l, void (*ready)(void *context, struct snapshot *s),
 		      void *context);
 /* No file is begun to be loaded any more.  Waits for its threads, see ending.h: true if they have
  * ended. */

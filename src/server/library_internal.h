@@ -58,9 +58,10 @@ struct library {
 	size_t count, room;
 	struct watched *watched;
 	size_t watched_count, watched_room;
+	struct snapshot *fleet; /* NULL: none */
 	uint64_t turns;
 	struct locations_options names;
-	void (*ready)(void *context, const struct snapshot *s); /* NULL: nobody wants to know */
+	void (*ready)(void *context, struct snapshot *s); /* NULL: nobody wants to know */
 	void *ready_context;
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What is open, as JSON.  See library.h. */
 #include <string.h>
+#include <time.h>
 
 #include "answer/words.h"
 #include "base/buf_type.h"
@@ -11,6 +12,8 @@
 #include "model/words.h"
 #include "query/answer.h"
 #include "server/library_internal.h"
+
+#define FLEET_AGAIN_S 60
 
 static const char *state_name(const struct entry *e, const struct snapshot *s)
 {
@@ -76,16 +79,12 @@ struct listed {
 static void list_one(struct json *j, struct listed *e)
 {
 	json_object(j, NULL);
-	json_text(j, "id", e->id);
-	json_text(j, "name", e->name);
-	json_text(j, "kind", e->kind);
-	json_text(j, "state", e->state);
+	JSON_MEMBERS(j, e, id, name, kind, state);
 	json_real(j, "progress", e->progress, 2);
 	json_number(j, "version", e->version);
 	json_text(j, "error", e->failed ? e->err.text : NULL);
 	json_number(j, "file_size", e->size);
-	json_bool(j, "live", e->live);
-	json_bool(j, "uploaded", e->uploaded);
+	JSON_MEMBERS(j, e, live, uploaded);
 	list_program(j, e->snapshot ? e->snapshot->model : NULL,
 		     e->snapshot && e->snapshot->heap ? loaded_dump_program(e->snapshot->heap)
 						      : NULL);
@@ -133,15 +132,33 @@ static size_t list_folders(const struct library *l, struct listed *rows)
 	return count;
 }
 
+/* So is a fleet. */
+static size_t list_fleet(const struct library *l, struct listed *row)
+{
+	if (!l->fleet)
+		return 0;
+	*row = (struct listed){
+		.name = xstrdup(l->fleet->name),
+		.kind = l->fleet->kind->name,
+		.state = "ready",
+		.progress = 1,
+		/* Another one now and then, so that the page asks again. */
+		.version = (uint64_t)time(NULL) / FLEET_AGAIN_S,
+	};
+	memcpy(row->id, l->fleet->id, ID_SIZE);
+	return 1;
+}
+
 void library_list(struct library *l, struct json *j)
 {
-	struct listed *rows;
+	auto_free struct listed *rows = NULL;
 	size_t count, folders;
 
 	pthread_mutex_lock(&l->lock);
 	count = l->count;
-	rows = xcalloc(count + l->watched_count + 1, sizeof(*rows));
+	rows = xcalloc(count + l->watched_count + 2, sizeof(*rows));
 	folders = list_folders(l, rows);
+	folders += list_fleet(l, rows + folders);
 	for (size_t i = 0; i < count; i++) {
 		struct entry *e = l->entries[i];
 
@@ -169,5 +186,4 @@ void library_list(struct library *l, struct json *j)
 		snapshot_drop(rows[i].snapshot);
 		free(rows[i].name);
 	}
-	free(rows);
 }

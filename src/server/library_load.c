@@ -16,6 +16,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/hold_lock.h"
 #include "base/now.h"
 #include "base/timed_cond.h"
 #include "base/xalloc.h"
@@ -37,9 +38,8 @@ static void progress(void *context, uint64_t done, uint64_t total)
 {
 	struct load_progress *p = context;
 
-	pthread_mutex_lock(&p->library->lock);
+	hold_lock(&p->library->lock);
 	p->entry->progress = total ? (double)done / (double)total : 0;
-	pthread_mutex_unlock(&p->library->lock);
 }
 
 static struct entry *next_waiting(const struct library *l, bool only_small)
@@ -107,9 +107,9 @@ static void prepare(struct library *l, struct snapshot *s)
 {
 	snapshot_hold(s);
 	pthread_mutex_unlock(&l->lock);
-	snapshot_prepare(s);
 	if (l->ready)
 		l->ready(l->ready_context, s);
+	snapshot_prepare(s);
 	snapshot_drop(s);
 	pthread_mutex_lock(&l->lock);
 }
@@ -168,7 +168,7 @@ void *library_loader(void *library)
 {
 	struct library *l = library;
 
-	pthread_mutex_lock(&l->lock);
+	hold_lock(&l->lock);
 	while (!l->stopping) {
 		uint64_t when;
 		struct entry *e = next_to_load(l, &when);
@@ -178,7 +178,6 @@ void *library_loader(void *library)
 		else
 			wait_until(l, when);
 	}
-	pthread_mutex_unlock(&l->lock);
 	return NULL;
 }
 

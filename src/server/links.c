@@ -3,10 +3,10 @@
 #include "server/links.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "base/hold_lock.h"
 #include "base/now.h"
 #include "base/timed_cond.h"
 #include "base/xalloc.h"
@@ -85,7 +85,7 @@ static void *close_dead_links(void *context)
 	struct links *l = context;
 	uint64_t from;
 
-	pthread_mutex_lock(&l->lock);
+	hold_lock(&l->lock);
 	while (!l->stopping) {
 		if (!l->first) {
 			pthread_cond_wait(&l->changed, &l->lock);
@@ -99,7 +99,6 @@ static void *close_dead_links(void *context)
 					from + (l->waiting ? WAITING_TURN_MS : TURN_MS) * MS_NS))
 			;
 	}
-	pthread_mutex_unlock(&l->lock);
 	return NULL;
 }
 
@@ -139,14 +138,13 @@ struct link *link_new(struct links *l, int fd)
 
 	k->fd = fd;
 	k->since_ns = now_ns();
-	pthread_mutex_lock(&l->lock);
+	hold_lock(&l->lock);
 	k->next = l->first;
 	if (k->next)
 		k->next->before = k;
 	l->first = k;
 	l->count++;
 	pthread_cond_signal(&l->changed);
-	pthread_mutex_unlock(&l->lock);
 	return k;
 }
 
@@ -163,30 +161,24 @@ void link_free(struct links *l, struct link *k)
 
 void link_busy(struct links *l, struct link *k, bool busy)
 {
-	pthread_mutex_lock(&l->lock);
+	hold_lock(&l->lock);
 	k->busy = busy;
 	k->since_ns = now_ns();
-	pthread_mutex_unlock(&l->lock);
 }
 
 void link_sleeps(struct links *l, struct link *k, struct waiter *w)
 {
-	pthread_mutex_lock(&l->lock);
+	hold_lock(&l->lock);
 	k->asleep = w != NULL;
 	k->waiter = w;
 	if (w && !l->waiting) {
 		l->waiting = true;
 		pthread_cond_broadcast(&l->changed);
 	}
-	pthread_mutex_unlock(&l->lock);
 }
 
 bool link_is_gone(struct links *l, const struct link *k)
 {
-	bool gone;
-
-	pthread_mutex_lock(&l->lock);
-	gone = k->gone;
-	pthread_mutex_unlock(&l->lock);
-	return gone;
+	hold_lock(&l->lock);
+	return k->gone;
 }

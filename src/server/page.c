@@ -20,9 +20,8 @@ static int answer_page(struct request *r, struct sink *out)
 
 static int answer_list(struct request *r, struct sink *out)
 {
-	struct json j;
+	struct json j = { .out = &out->buf, .compact = true };
 
-	request_json(&j, out);
 	library_list(r->server->library, &j);
 	return 0;
 }

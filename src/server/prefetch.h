@@ -7,5 +7,6 @@
 struct server;
 struct snapshot;
 
-/* Only of large recordings: elsewhere every answer takes a few milliseconds. */
-void prefetch_first_views(struct server *s, const struct snapshot *recording);
+/* What was answered when the recording was opened before is there at once (first_answers.h).  Only
+ * of large recordings: elsewhere every answer takes a few milliseconds. */
+void prefetch_first_views(struct server *s, struct snapshot *recording);

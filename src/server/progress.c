@@ -4,6 +4,7 @@
  * On the thread that speaks HTTP: it reads counters and waits for nobody. */
 #include <string.h>
 
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "server/answer_cache.h"
 #include "server/request.h"
@@ -27,7 +28,7 @@ static int answer_progress(struct request *r, struct sink *out)
 	const char *address = ask_text(&r->ask, "of");
 	struct answer_cache_progress p = { 0 };
 	struct request of;
-	struct json j;
+	struct json j = { .out = &out->buf, .compact = true };
 
 	if (*address != '/')
 		return ask_fail(&r->ask, 400, "of",
@@ -36,7 +37,6 @@ static int answer_progress(struct request *r, struct sink *out)
 	if (request_init(&of, r->server, METHOD_GET, address) && r->server->answer_cache)
 		p = find_progress(r, &of);
 	request_release(&of);
-	request_json(&j, out);
 	json_object(&j, NULL);
 	json_text(&j, "state", p.computing ? "computing" : p.asked ? "waiting" : "none");
 	json_real(&j, "seconds", p.ms / 1000, 3);

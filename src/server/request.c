@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 
 #include "answer/kind.h"
 #include "answer/question.h"
@@ -15,6 +16,8 @@
 #include "server/library.h"
 #include "server/server.h"
 #include "server/source_files.h"
+
+#define FLEET_FRESH_S 30 /* for so long at most an answer about a fleet is given again */
 
 /* The file of an id, for an ask whose door is the server: NULL with a->fault. */
 static struct snapshot *take_snapshot(struct ask *a, const char *parameter, const char *id)
@@ -79,6 +82,12 @@ static void take_path_params(struct request *r)
 	}
 }
 
+/* Questions about recordings that fleets answer, too. */
+static bool is_for_fleets(const struct route *r)
+{
+	return r->question && r->question->fleets;
+}
+
 bool request_init(struct request *r, struct server *s, unsigned method, const char *address)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
@@ -103,13 +112,15 @@ bool request_init(struct request *r, struct server *s, unsigned method, const ch
 	r->ask.rows = r->route->params;
 	r->ask.filters = r->route->filters;
 	r->ask.checks = r->route->checks;
+	r->ask.takes_scripts = true;
 	take_path_params(r);
 	if (!ask_check(&r->ask) || !take_agent_session(r))
 		return false;
 	if (!route_has_file(r->route))
 		return true;
 	r->ask.snapshot = take_snapshot(&r->ask, NULL, r->args[0]);
-	if (r->ask.snapshot &&
+	if (r->ask.snapshot && !r->route->any_kind &&
+	    !(r->ask.snapshot->fleet && is_for_fleets(r->route)) &&
 	    strcmp(r->ask.snapshot->kind->name, r->route->kind ? r->route->kind : "recording") != 0)
 		ask_fail(&r->ask, 404, NULL, "'%s' is %s", r->ask.snapshot->name,
 			 r->route->kind ? "no file of that kind" : "no recording");
@@ -150,6 +161,9 @@ char *request_key(const struct request *r, bool gzip)
 	buf_printf(&key, "%d %s", gzip, r->ask.params.path);
 	if (r->ask.snapshot)
 		buf_printf(&key, " %llu", (unsigned long long)r->ask.snapshot->number);
+	/* What is sent to a fleet is seen a little later. */
+	if (r->ask.snapshot && r->ask.snapshot->fleet)
+		buf_printf(&key, " %lld", (long long)time(NULL) / FLEET_FRESH_S);
 	for (const struct param_row *row = r->route->params; row && row->name; row++)
 		for (size_t i = 0; i < r->ask.params.count; i++) {
 			const struct param *p = &r->ask.params.rows[i];
@@ -163,10 +177,4 @@ char *request_key(const struct request *r, bool gzip)
 		if (!r->ask.params.rows[i].row && *r->ask.params.rows[i].value)
 			add_to_key(r, &key, &r->ask.params.rows[i]);
 	return key.data;
-}
-
-void request_json(struct json *j, struct sink *out)
-{
-	json_init(j, &out->buf);
-	j->compact = true;
 }

@@ -47,5 +47,3 @@ void request_release(struct request *r);
 /* What the answer depends on: the path, what was asked beyond the usual, and which state of which
  * recordings it is about.  Two ways to ask the same have the same.  The caller frees it. */
 char *request_key(const struct request *r, bool gzip);
-/* Compact JSON into a sink. */
-void request_json(struct json *j, struct sink *out);

@@ -44,6 +44,7 @@ __attribute__((constructor)) static void make_question_routes(void)
 		const char *files = !q->kind			    ? "data"
 				    : !strcmp(q->kind, "heap")	    ? "dumps"
 				    : !strcmp(q->kind, "processes") ? "folders"
+				    : !strcmp(q->kind, "fleet")	    ? "fleets"
 								    : "data";
 
 		question_routes[i] = (struct route){
@@ -124,5 +125,5 @@ const struct route *route_find(const char *path, unsigned method, char *ret_args
 bool route_has_file(const struct route *r)
 {
 	return !strncmp(r->path, "/data/{id}/", 11) || !strncmp(r->path, "/dumps/{id}/", 12) ||
-	       !strncmp(r->path, "/folders/{id}/", 14);
+	       !strncmp(r->path, "/folders/{id}/", 14) || !strncmp(r->path, "/fleets/{id}/", 13);
 }

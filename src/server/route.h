@@ -31,10 +31,13 @@ struct route {
 	const char *help;
 	const char *type; /* of the answer; NULL: application/json */
 	const char *kind; /* of the file that {id} is; NULL: a recording */
+	bool any_kind;	  /* a file of any kind */
 	const struct param_row *params;
-	bool filters; /* takes filter rows and expressions */
+	bool filters;	    /* takes filter rows and expressions */
+	bool shows_scripts; /* what a custom filter's script chooses need not be known */
 	enum route_way way;
-	/* May make a stream of what is cached otherwise; NULL: no. */
+	/* May make a stream of what is cached, or sent when a run has ended, otherwise; NULL: no.
+	 */
 	bool (*streams)(struct request *r);
 	bool checks; /* an expression that cannot be read is not an error: see r->checked */
 	/* Writes the answer: 0, or -errno after ask_fail().  Any thread. */

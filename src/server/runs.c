@@ -3,12 +3,12 @@
 #include "server/runs.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/hold_lock.h"
 #include "base/parallel.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
@@ -19,14 +19,17 @@
 struct run {
 	struct runs *all;
 	struct run *next;
+	enum run_kind kind;
 	unsigned users; /* the client's connection, and the thread */
 	struct request request;
+	char visitor[sizeof(((struct visitor *)0)->name)]; /* the request is released earlier */
 	struct waiter *waiter;
 	atomic_bool stop;
 	bool gzip, done;
+	bool streams;	 /* what is in the body is sent as it comes */
+	struct buf body; /* once it is done, or, with the lock, as far as it is */
 	/* Once it is done. */
 	struct fault fault;
-	struct buf body;
 };
 
 struct runs {
@@ -55,13 +58,33 @@ static void unuse_run(struct run *run)
 	free(run);
 }
 
+static void wake_waiter(struct run *run)
+{
+	if (run->waiter)
+		run->waiter->wake(run->waiter);
+	run->waiter = NULL;
+}
+
+static int take_bytes(void *context, const void *bytes, size_t size)
+{
+	struct run *run = context;
+
+	hold_lock(&run->all->lock);
+	buf_add(&run->body, bytes, size);
+	wake_waiter(run);
+	return 0;
+}
+
 static void compute_run(struct run *run)
 {
 	struct request *r = &run->request;
 	struct sink sink;
 	int error;
 
-	sink_to_buf(&sink, &run->body, run->gzip ? SINK_GZIP : SINK_PLAIN);
+	if (run->streams)
+		sink_to_function(&sink, take_bytes, run, SINK_PLAIN);
+	else
+		sink_to_buf(&sink, &run->body, run->gzip ? SINK_GZIP : SINK_PLAIN);
 	error = r->route->answer(r, &sink);
 	if (error)
 		sink_cancel(&sink);
@@ -83,20 +106,17 @@ static void *run_thread(void *context)
 		errno = 0; /* then it is as loud as the others */
 	parallel_quietly();
 	compute_run(run);
-	pthread_mutex_lock(&all->lock);
+	hold_lock(&all->lock);
 	run->done = true;
 	for (struct run **p = &all->list; *p; p = &(*p)->next)
 		if (*p == run) {
 			*p = run->next;
 			break;
 		}
-	if (run->waiter)
-		run->waiter->wake(run->waiter);
-	run->waiter = NULL;
+	wake_waiter(run);
 	unuse_run(run);
 	if (!--all->running)
 		pthread_cond_broadcast(&all->idle);
-	pthread_mutex_unlock(&all->lock);
 	return NULL;
 }
 
@@ -114,15 +134,32 @@ static bool start_thread(struct run *run)
 	return !error;
 }
 
-struct run *run_new(struct runs *all, struct request *r, bool gzip, struct waiter *w)
+/* Is there a place for one more of its kind and visitor?  With the lock held. */
+static bool has_place(const struct runs *all, const struct run *run)
+{
+	unsigned max = run->kind == RUN_SCRIPT ? RUNS_MAX : RUNS_CHOOSING_MAX, all_of = 0, own = 0;
+
+	for (const struct run *other = all->list; other; other = other->next) {
+		if (other->kind != run->kind)
+			continue;
+		all_of++;
+		own += !strcmp(other->visitor, run->visitor);
+	}
+	return all_of < max && own < max / 2;
+}
+
+struct run *run_new(struct runs *all, enum run_kind kind, struct request *r, bool gzip,
+		    struct waiter *w)
 {
 	struct run *run = xcalloc(1, sizeof(*run));
 
-	*run = (struct run){ .all = all, .users = 2, .request = *r, .waiter = w, .gzip = gzip };
+	*run = (struct run){ .all = all, .kind = kind, .users = 2, .request = *r, .waiter = w };
+	run->streams = r->route->streams && r->route->streams(r);
+	run->gzip = gzip && !run->streams;
+	memcpy(run->visitor, r->visitor.name, sizeof(run->visitor));
 	run->request.stop = &run->stop;
-	pthread_mutex_lock(&all->lock);
-	if (all->stopping || all->running == RUNS_MAX || !start_thread(run)) {
-		pthread_mutex_unlock(&all->lock);
+	hold_lock(&all->lock);
+	if (all->stopping || !has_place(all, run) || !start_thread(run)) {
 		free(run);
 		return NULL;
 	}
@@ -131,18 +168,36 @@ struct run *run_new(struct runs *all, struct request *r, bool gzip, struct waite
 	run->next = all->list;
 	all->list = run;
 	w->sleep(w); /* it cannot be done yet: that wants the lock */
-	pthread_mutex_unlock(&all->lock);
 	return run;
 }
 
-bool run_is_done(struct run *run)
+bool run_is_ready(struct run *run)
 {
-	bool done;
+	hold_lock(&run->all->lock);
+	return run->done || (run->streams && run->body.size);
+}
 
-	pthread_mutex_lock(&run->all->lock);
-	done = run->done;
-	pthread_mutex_unlock(&run->all->lock);
-	return done;
+ssize_t run_read(struct run *run, uint64_t position, char *to, size_t room, struct waiter *w)
+{
+	ssize_t n;
+
+	hold_lock(&run->all->lock);
+	n = (ssize_t)(run->body.size - position);
+	if (n) {
+		n = n < (ssize_t)room ? n : (ssize_t)room;
+		memcpy(to, run->body.data + position, (size_t)n);
+	} else if (run->done) {
+		n = run->fault.status ? RUN_BROKEN : RUN_END;
+	} else {
+		run->waiter = w;
+		w->sleep(w);
+	}
+	return n;
+}
+
+bool run_streams(const struct run *run)
+{
+	return run->streams;
 }
 
 const struct fault *run_fault(const struct run *run)
@@ -165,25 +220,20 @@ void run_drop(struct run *run)
 	struct runs *all = run->all;
 
 	run->stop = true;
-	pthread_mutex_lock(&all->lock);
+	hold_lock(&all->lock);
 	run->waiter = NULL;
 	unuse_run(run);
-	pthread_mutex_unlock(&all->lock);
 }
 
 bool runs_stop(struct runs *all, const struct timespec *deadline)
 {
-	bool ended;
-
-	pthread_mutex_lock(&all->lock);
+	hold_lock(&all->lock);
 	all->stopping = true;
 	for (struct run *run = all->list; run; run = run->next)
 		run->stop = true;
 	while (all->running && ending_wait(&all->idle, &all->lock, deadline))
 		;
-	ended = !all->running;
-	pthread_mutex_unlock(&all->lock);
-	return ended;
+	return !all->running;
 }
 
 struct runs *runs_free(struct runs *all)

@@ -3,12 +3,12 @@
 #include "server/script_files.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "base/buf.h"
+#include "base/hold_lock.h"
 #include "base/now.h"
 #include "base/xalloc.h"
 
@@ -101,24 +101,22 @@ void script_files_put(struct script_files *l, const void *bytes, size_t size,
 	strcpy(ret_hash, f->hash);
 	f->size = size;
 	memcpy(f->bytes, bytes, size);
-	pthread_mutex_lock(&l->lock);
+	hold_lock(&l->lock);
 	free(take_file(l, f->hash));
 	put_file_first(l, f);
 	drop_oldest(l);
-	pthread_mutex_unlock(&l->lock);
 }
 
 bool script_files_get(struct script_files *l, const char *hash, struct buf *out)
 {
 	struct script_file *f;
 
-	pthread_mutex_lock(&l->lock);
+	hold_lock(&l->lock);
 	drop_oldest(l);
 	f = take_file(l, hash);
 	if (f) {
 		put_file_first(l, f);
 		buf_add(out, f->bytes, f->size);
 	}
-	pthread_mutex_unlock(&l->lock);
 	return f != NULL;
 }

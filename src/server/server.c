@@ -150,7 +150,7 @@ struct server *server_new(const struct server_options *o, struct err *err)
 	return s;
 }
 
-static void recording_ready(void *server, const struct snapshot *recording)
+static void recording_ready(void *server, struct snapshot *recording)
 {
 	prefetch_first_views(server, recording);
 }

@@ -36,19 +36,16 @@ static int answer_statics(struct request *r, struct sink *out)
 	const char *path = r->route->path;
 	const struct view *v = ask_view(&r->ask);
 	struct statics s;
-	struct json j;
 
 	if (!v)
 		return -1;
 	statics_init(&s, v, strstr(path, "constants") != NULL);
-	if (strstr(path, "ascii_tree")) {
+	if (strstr(path, "ascii_tree"))
 		write_text(&s, out);
-	} else {
-		request_json(&j, out);
-		question_statics.write_json(&r->ask, &s, &j, out);
-	}
+	else
+		question_write(&question_statics, &r->ask, &s, out);
 	statics_release(&s);
-	return 0;
+	return out->error;
 }
 
 #define TEXT "text/plain; charset=utf-8"

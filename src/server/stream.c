@@ -3,11 +3,11 @@
 #include "server/stream.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/hold_lock.h"
 #include "base/now.h"
 #include "base/sink.h"
 #include "base/timed_cond.h"
@@ -60,11 +60,10 @@ static void wake(struct stream *s)
 
 static void break_off(struct stream *s)
 {
-	pthread_mutex_lock(&s->lock);
+	hold_lock(&s->lock);
 	s->broken = true;
 	pthread_cond_signal(&s->room);
 	wake(s);
-	pthread_mutex_unlock(&s->lock);
 }
 
 static void unuse(struct stream *s)
@@ -253,17 +252,13 @@ void stream_drop(struct stream *s)
 
 bool streams_stop(struct streams *all, const struct timespec *deadline)
 {
-	bool ended;
-
-	pthread_mutex_lock(&all->lock);
+	hold_lock(&all->lock);
 	all->stopping = true;
 	for (struct stream *s = all->list; s; s = s->next_of_all)
 		break_off(s);
 	while (all->running && ending_wait(&all->idle, &all->lock, deadline))
 		;
-	ended = !all->running;
-	pthread_mutex_unlock(&all->lock);
-	return ended;
+	return !all->running;
 }
 
 struct streams *streams_free(struct streams *s)
@@ -279,26 +274,18 @@ struct streams *streams_free(struct streams *s)
 
 bool stream_is_ready(struct stream *s)
 {
-	bool ready;
-
-	pthread_mutex_lock(&s->lock);
-	ready = s->begun || s->ended || s->broken;
-	pthread_mutex_unlock(&s->lock);
-	return ready;
+	hold_lock(&s->lock);
+	return s->begun || s->ended || s->broken;
 }
 
 const struct fault *stream_fault(struct stream *s)
 {
 	static const struct fault gone = { 503, "there is too much to do", "", -1, 0, -1 };
-	const struct fault *fault = &gone;
 
-	pthread_mutex_lock(&s->lock);
+	hold_lock(&s->lock);
 	if (s->begun || (s->ended && !s->broken))
-		fault = NULL;
-	else if (s->request.ask.fault.status)
-		fault = &s->request.ask.fault;
-	pthread_mutex_unlock(&s->lock);
-	return fault;
+		return NULL;
+	return s->request.ask.fault.status ? &s->request.ask.fault : &gone;
 }
 
 const struct request *stream_request(const struct stream *s)
@@ -315,7 +302,7 @@ ssize_t stream_read(struct stream *s, char *to, size_t room, struct waiter *w)
 {
 	ssize_t n;
 
-	pthread_mutex_lock(&s->lock);
+	hold_lock(&s->lock);
 	n = (ssize_t)(s->waiting.size - s->taken);
 	if (n) {
 		n = n < (ssize_t)room ? n : (ssize_t)room;
@@ -330,6 +317,5 @@ ssize_t stream_read(struct stream *s, char *to, size_t room, struct waiter *w)
 		s->waiter = w;
 		w->sleep(w);
 	}
-	pthread_mutex_unlock(&s->lock);
 	return n;
 }

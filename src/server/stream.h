@@ -7,7 +7,6 @@
  * while, or is gone, ends its own stream only. */
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
 

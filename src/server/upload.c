@@ -5,11 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hold_lock.h"
+#include "base/write_at.h"
 #include "base/xalloc.h"
 #include "server/library.h"
 #include "server/server.h"
@@ -66,16 +67,12 @@ static bool make_folder(struct uploads *u)
 /* A new file of the folder: its descriptor, or -1 with errno. */
 static int make_file(struct uploads *u, char **ret_path)
 {
-	int fd = -1;
-
-	pthread_mutex_lock(&u->lock);
+	hold_lock(&u->lock);
 	*ret_path = NULL;
-	if (make_folder(u)) {
-		*ret_path = xasprintf("%s/%lu", u->folder, u->number++);
-		fd = open(*ret_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	}
-	pthread_mutex_unlock(&u->lock);
-	return fd;
+	if (!make_folder(u))
+		return -1;
+	*ret_path = xasprintf("%s/%lu", u->folder, u->number++);
+	return open(*ret_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 }
 
 struct upload *upload_new(struct request *r, uint64_t size)
@@ -106,20 +103,14 @@ struct upload *upload_new(struct request *r, uint64_t size)
 
 int upload_write(struct upload *u, struct request *r, const char *bytes, size_t size)
 {
+	int error;
+
 	u->written += size;
 	if (u->written > u->size)
 		return ask_fail(&r->ask, 413, NULL, "there is more than was said");
-	while (size) {
-		ssize_t n = write(u->fd, bytes, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return ask_fail(&r->ask, 507, NULL, "it cannot be written: %s",
-					strerror(errno));
-		bytes += n;
-		size -= (size_t)n;
-	}
+	error = write_whole(u->fd, bytes, size);
+	if (error)
+		return ask_fail(&r->ask, 507, NULL, "it cannot be written: %s", strerror(-error));
 	return 0;
 }
 
@@ -155,21 +146,12 @@ int uploads_put(struct server *s, const void *bytes, size_t size, const char *na
 {
 	auto_free char *path = NULL;
 	auto_close int fd = make_file(s->uploads, &path);
-	const char *all = bytes;
-	int error = fd < 0 ? -errno : 0;
+	int error = fd < 0 ? -errno : write_whole(fd, bytes, size);
 
-	for (size_t at = 0; !error && at < size;) {
-		ssize_t n = write(fd, all + at, size - at);
-
-		if (n < 0 && errno != EINTR)
-			error = -errno;
-		at += n > 0 ? (size_t)n : 0;
-	}
-	if (error) {
+	if (error)
 		err_set(err, error, "cannot create a file: %s", strerror(-error));
-	} else {
+	else
 		error = library_upload(s->library, path, name, "", ret_id, err);
-	}
 	if (error && path)
 		unlink(path);
 	return error;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
 /* Files that are sent: written to a private folder as they come, bounded, then opened. */
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -15,6 +14,7 @@
 
 #include "base/lives.h"
 #include "base/open_output.h"
+#include "base/write_at.h"
 #include "base/xalloc.h"
 
 #define NAME_SIZE 200 /* leaves room for a number and ".part" */
@@ -131,23 +131,14 @@ static int check_space(struct keep *k, struct err *err)
 
 int keep_add(struct keep *k, const void *bytes, size_t size, bool spare, struct err *err)
 {
-	const char *p = bytes;
 	int error = spare ? check_space(k, err) : 0;
 
 	if (error)
 		return error;
-	while (size) {
-		ssize_t n = write(k->fd, p, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return err_set(err, -errno, "%s: cannot be written: %s", k->path,
-				       strerror(errno));
-		p += n;
-		size -= (size_t)n;
-		k->size += (uint64_t)n;
-	}
+	error = write_whole(k->fd, bytes, size);
+	if (error)
+		return err_set(err, error, "%s: cannot be written: %s", k->path, strerror(-error));
+	k->size += size;
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "base/buf_type.h"
 #include "base/write_at.h"
 #include "base/xalloc.h"
+#include "wire/elf32.h"
 
 #define SECTIONS_MAX (1u << 20)
 #define TEXTS_MAX (16u << 20)
@@ -34,10 +35,75 @@ bool elf_file_read(const struct elf_file *f, uint64_t offset, void *to, size_t s
 	return read_at(f->fd, to, size, offset);
 }
 
-static bool is_ours(const Elf64_Ehdr *h)
+bool elf_file_header(const struct elf_file *f, Elf64_Ehdr *ret_header)
 {
-	return !memcmp(h->e_ident, ELFMAG, SELFMAG) && h->e_ident[EI_CLASS] == ELFCLASS64 &&
-	       h->e_ident[EI_DATA] == ELFDATA2LSB && h->e_ident[EI_VERSION] == EV_CURRENT;
+	unsigned char ident[EI_NIDENT];
+	Elf32_Ehdr narrow;
+
+	if (!elf_file_read(f, 0, ident, sizeof(ident)) || memcmp(ident, ELFMAG, SELFMAG) ||
+	    ident[EI_DATA] != ELFDATA2LSB || ident[EI_VERSION] != EV_CURRENT)
+		return false;
+	if (ident[EI_CLASS] == ELFCLASS64)
+		return elf_file_read(f, 0, ret_header, sizeof(*ret_header));
+	if (ident[EI_CLASS] != ELFCLASS32 || !elf_file_read(f, 0, &narrow, sizeof(narrow)))
+		return false;
+	ELF32_HEADER(ret_header, &narrow);
+	return true;
+}
+
+bool elf_file_segment(const struct elf_file *f, const Elf64_Ehdr *h, unsigned i,
+		      Elf64_Phdr *ret_segment)
+{
+	Elf32_Phdr narrow;
+
+	if (i >= h->e_phnum)
+		return false;
+	if (!f->narrow)
+		return h->e_phentsize == sizeof(*ret_segment) &&
+		       elf_file_read(f, h->e_phoff + i * sizeof(*ret_segment), ret_segment,
+				     sizeof(*ret_segment));
+	if (h->e_phentsize != sizeof(narrow) ||
+	    !elf_file_read(f, h->e_phoff + i * sizeof(narrow), &narrow, sizeof(narrow)))
+		return false;
+	ELF32_SEGMENT(ret_segment, &narrow);
+	return true;
+}
+
+static bool read_section(const struct elf_file *f, const Elf64_Ehdr *h, uint64_t i, Elf64_Shdr *ret)
+{
+	Elf32_Shdr narrow;
+
+	if (!f->narrow)
+		return h->e_shentsize == sizeof(*ret) &&
+		       elf_file_read(f, h->e_shoff + i * sizeof(*ret), ret, sizeof(*ret));
+	if (h->e_shentsize != sizeof(narrow) ||
+	    !elf_file_read(f, h->e_shoff + i * sizeof(narrow), &narrow, sizeof(narrow)))
+		return false;
+	ELF32_SECTION(ret, &narrow);
+	return true;
+}
+
+size_t elf_file_symbol_count(const struct elf_file *f, uint64_t size)
+{
+	return (size_t)(size / (f->narrow ? sizeof(Elf32_Sym) : sizeof(Elf64_Sym)));
+}
+
+Elf64_Sym elf_file_symbol(const struct elf_file *f, const uint8_t *table, size_t i)
+{
+	Elf64_Sym symbol;
+	Elf32_Sym narrow;
+	unsigned type;
+
+	if (f->narrow) {
+		memcpy(&narrow, table + i * sizeof(narrow), sizeof(narrow));
+		symbol = elf32_symbol(&narrow);
+	} else {
+		memcpy(&symbol, table + i * sizeof(symbol), sizeof(symbol));
+	}
+	type = ELF64_ST_TYPE(symbol.st_info);
+	if (f->machine == EM_ARM && (type == STT_FUNC || type == STT_GNU_IFUNC))
+		symbol.st_value &= ~1ull;
+	return symbol;
 }
 
 static bool lies_inside(const struct elf_file *f, const Elf64_Shdr *s)
@@ -76,7 +142,7 @@ static bool read_sections(struct elf_file *f, const Elf64_Ehdr *h)
 
 	if (!h->e_shoff)
 		return true;
-	if (h->e_shentsize != sizeof(first) || !elf_file_read(f, h->e_shoff, &first, sizeof(first)))
+	if (!read_section(f, h, 0, &first))
 		return false;
 	if (!count)
 		count = first.sh_size;
@@ -86,8 +152,11 @@ static bool read_sections(struct elf_file *f, const Elf64_Ehdr *h)
 		return false;
 	f->count = (uint32_t)count;
 	f->sections = xcalloc(count, sizeof(*f->sections));
-	if (!elf_file_read(f, h->e_shoff, f->sections, count * sizeof(*f->sections)))
+	if (!f->narrow && !elf_file_read(f, h->e_shoff, f->sections, count * sizeof(*f->sections)))
 		return false;
+	for (uint64_t i = 0; f->narrow && i < count; i++)
+		if (!read_section(f, h, i, &f->sections[i]))
+			return false;
 	f->texts = (char *)elf_file_content(f, &f->sections[texts], TEXTS_MAX);
 	f->names = xcalloc(count, sizeof(*f->names));
 	for (uint64_t i = 0; i < count; i++) {
@@ -147,8 +216,7 @@ static void read_build_id(struct elf_file *f, const Elf64_Ehdr *h)
 	for (uint32_t i = 0; i < h->e_phnum && i < SEGMENTS_MAX; i++) {
 		Elf64_Phdr p;
 
-		if (h->e_phentsize != sizeof(p) ||
-		    !elf_file_read(f, h->e_phoff + i * sizeof(p), &p, sizeof(p)))
+		if (!elf_file_segment(f, h, i, &p))
 			return;
 		if (p.p_type == PT_NOTE && take_notes(f, p.p_offset, p.p_filesz))
 			return;
@@ -160,8 +228,12 @@ static bool elf_begin_file(struct elf_file *f)
 	Elf64_Ehdr h;
 
 	f->first_code = UINT64_MAX;
-	if (f->size < sizeof(h) || !elf_file_read(f, 0, &h, sizeof(h)) || !is_ours(&h) ||
-	    !read_sections(f, &h)) {
+	if (!elf_file_header(f, &h)) {
+		elf_file_release(f);
+		return false;
+	}
+	f->narrow = h.e_ident[EI_CLASS] == ELFCLASS32;
+	if (!read_sections(f, &h)) {
 		elf_file_release(f);
 		return false;
 	}
@@ -224,6 +296,14 @@ void elf_file_release(struct elf_file *f)
 	free(f->texts);
 	memset(f, 0, sizeof(*f));
 	f->fd = -1;
+}
+
+struct elf_file elf_file_take(struct elf_file *f)
+{
+	struct elf_file taken = *f;
+
+	*f = (struct elf_file){ .fd = -1 };
+	return taken;
 }
 
 const Elf64_Shdr *elf_file_section(const struct elf_file *f, const char *name)

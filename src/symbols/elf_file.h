@@ -4,7 +4,7 @@
  * with the file's size.
  *
  * Only what is asked for is read, never mapped: a file that is replaced or cut meanwhile must not
- * kill us.  64-bit, little-endian: what Memoir runs on. */
+ * kill us.  Little-endian: what Memoir runs on. */
 #include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +24,7 @@ struct elf_file {
 	char *texts;
 	uint32_t count;
 	uint16_t machine;
+	bool narrow;	     /* 32 bits: its tables are made those of 64 when they are read */
 	uint64_t first_code; /* the lowest address that has code */
 	uint8_t build_id[BUILD_ID_MAX];
 	size_t build_id_size;
@@ -35,10 +36,20 @@ bool elf_file_memory(struct elf_file *f, struct buf *memory);
 bool elf_file_descriptor(struct elf_file *f, int fd);
 void elf_file_release(struct elf_file *f);
 bool elf_file_is_open(const struct elf_file *f);
+/* What is in *f, which is empty then. */
+struct elf_file elf_file_take(struct elf_file *f);
 
 /* A section with content, or NULL. */
 const Elf64_Shdr *elf_file_section(const struct elf_file *f, const char *name);
 const Elf64_Shdr *elf_file_section_of_type(const struct elf_file *f, uint32_t type);
+/* The file's header, and a segment's; false if there is none. */
+bool elf_file_header(const struct elf_file *f, Elf64_Ehdr *ret_header);
+bool elf_file_segment(const struct elf_file *f, const Elf64_Ehdr *header, unsigned i,
+		      Elf64_Phdr *ret_segment);
+/* How many symbols a table's content has, and one of them.  A function's address is that of its
+ * code: where the lowest bit says which instructions it has, without that. */
+size_t elf_file_symbol_count(const struct elf_file *f, uint64_t size);
+Elf64_Sym elf_file_symbol(const struct elf_file *f, const uint8_t *table, size_t i);
 /* Reads from the file; false at its end or on an error. */
 bool elf_file_read(const struct elf_file *f, uint64_t offset, void *to, size_t size);
 /* A section will be read soon: the system may begin to. */

@@ -13,7 +13,7 @@
 /* Debug information shrinks to a third or so; more than this is an attack. */
 #define RATIO_MAX 64
 #define SMALL (64u << 20)
-#define SIZE_LIMIT (64ull << 30)
+#define SIZE_LIMIT ((size_t)(sizeof(size_t) < 8 ? 1ull << 30 : 64ull << 30))
 #define OLD_HEAD 12 /* of a .zdebug section: "ZLIB", size in big-endian */
 
 #ifndef ELFCOMPRESS_ZSTD
@@ -53,6 +53,23 @@ bool flat_possible(const struct elf_file *f)
 	return find_section(f, "info", &old) != NULL;
 }
 
+static bool read_compression(const struct elf_file *f, const Elf64_Shdr *s, Elf64_Chdr *ret_head,
+			     uint64_t *ret_size)
+{
+	Elf32_Chdr narrow;
+
+	*ret_size = f->narrow ? sizeof(narrow) : sizeof(*ret_head);
+	if (s->sh_size < *ret_size)
+		return false;
+	if (!f->narrow)
+		return elf_file_read(f, s->sh_offset, ret_head, sizeof(*ret_head));
+	if (!elf_file_read(f, s->sh_offset, &narrow, sizeof(narrow)))
+		return false;
+	ret_head->ch_type = narrow.ch_type;
+	ret_head->ch_size = narrow.ch_size;
+	return true;
+}
+
 static bool measure(const struct elf_file *f, const char *word, struct part *p)
 {
 	Elf64_Chdr head;
@@ -74,14 +91,12 @@ static bool measure(const struct elf_file *f, const char *word, struct part *p)
 		p->packing = ZLIB;
 		p->skip = OLD_HEAD;
 	} else if (s->sh_flags & SHF_COMPRESSED) {
-		if (s->sh_size < sizeof(head) ||
-		    !elf_file_read(f, s->sh_offset, &head, sizeof(head)))
+		if (!read_compression(f, s, &head, &p->skip))
 			return false;
 		if (head.ch_type != ELFCOMPRESS_ZLIB && head.ch_type != ELFCOMPRESS_ZSTD)
 			return false;
 		p->size = head.ch_size;
 		p->packing = head.ch_type == ELFCOMPRESS_ZLIB ? ZLIB : ZSTD;
-		p->skip = sizeof(head);
 	}
 	return p->size <= SIZE_LIMIT;
 }

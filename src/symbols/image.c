@@ -16,6 +16,7 @@
 #define CHAIN_MAX 4	      /* debug links that lead to debug links */
 #define REFUSED_MAX 16
 #define ID_SHOWN 8 /* bytes */
+#define FROM_SERVER "(from a debuginfod server)"
 
 void found_refuse(struct symbols_found *f, const char *path, const char *format, ...)
 {
@@ -62,18 +63,17 @@ static const char *id_text(char *text, const uint8_t *id, size_t size)
 	return text;
 }
 
-static void refuse_id(struct image *i, const char *path, const struct elf_file *f)
+/* Is it the build that was recorded?  Another one is among the refused files then. */
+static bool is_wanted(struct image *i, const char *path, const struct elf_file *f)
 {
 	char a[ID_SHOWN * 2 + 1], b[ID_SHOWN * 2 + 1];
 
+	if (same_id(f, i->module->build_id, i->module->build_id_size))
+		return true;
 	found_refuse(i->found, path, "another build: its build id is %s, the recording has %s",
 		     id_text(a, f->build_id, f->build_id_size),
 		     id_text(b, i->module->build_id, i->module->build_id_size));
-}
-
-static bool is_wanted(const struct image *i, const struct elf_file *f)
-{
-	return same_id(f, i->module->build_id, i->module->build_id_size);
+	return false;
 }
 
 /* Anything to learn from? */
@@ -86,37 +86,24 @@ static bool is_useful(const struct elf_file *f)
 static bool take_binary(void *context, const char *path)
 {
 	struct image *i = context;
-	struct elf_file f;
+	auto_release(elf_file_release) struct elf_file f;
 
-	if (!elf_file_open(&f, path))
+	if (!elf_file_open(&f, path) || !is_wanted(i, path, &f) || !is_useful(&f))
 		return false;
-	if (!is_wanted(i, &f) || !is_useful(&f)) {
-		if (!is_wanted(i, &f))
-			refuse_id(i, path, &f);
-		elf_file_release(&f);
-		return false;
-	}
-	i->binary = f;
+	i->binary = elf_file_take(&f);
 	i->found->binary = xstrdup(path);
 	return true;
 }
 
 static bool take_embedded(struct image *i, const struct symbols_options *o)
 {
-	struct buf bytes = { 0 };
-	struct elf_file f;
+	auto_release(elf_file_release) struct elf_file f = { .fd = -1 };
+	auto_buf struct buf bytes = { 0 };
 
 	if (!o || !o->embedded || !o->embedded(o->context, i->module, &bytes) || !bytes.size ||
-	    !elf_file_memory(&f, &bytes)) {
-		buf_release(&bytes);
+	    !elf_file_memory(&f, &bytes) || !is_wanted(i, "(in the recording)", &f))
 		return false;
-	}
-	if (!is_wanted(i, &f)) {
-		refuse_id(i, "(in the recording)", &f);
-		elf_file_release(&f);
-		return false;
-	}
-	i->binary = f;
+	i->binary = elf_file_take(&f);
 	i->found->embedded = true;
 	return true;
 }
@@ -139,35 +126,27 @@ static void find_binary(struct image *i, const struct symbols_options *o)
 	       (*name_of(m) && search_by_name(i->search, name_of(m), take_binary, i)));
 }
 
-/* A separate debug file replaces one that knows less. */
+/* A separate debug file replaces one that knows less, and is taken then. */
 static bool use_debug(struct image *i, struct elf_file *f, const char *path)
 {
 	if (!flat_possible(f) &&
-	    (elf_file_is_open(&i->debug) || !elf_file_section_of_type(f, SHT_SYMTAB))) {
-		elf_file_release(f);
+	    (elf_file_is_open(&i->debug) || !elf_file_section_of_type(f, SHT_SYMTAB)))
 		return false;
-	}
 	elf_file_release(&i->debug);
 	free(i->found->debug);
-	i->debug = *f;
+	i->debug = elf_file_take(f);
 	i->found->debug = xstrdup(path);
-	return flat_possible(f);
+	return flat_possible(&i->debug);
 }
 
 static bool take_debug(void *context, const char *path)
 {
 	struct image *i = context;
-	struct elf_file f;
+	auto_release(elf_file_release) struct elf_file f;
 
-	if (!elf_file_open(&f, path))
-		return false;
 	/* A file of another build would give wrong lines, which is worse than none. */
-	if (!i->module->build_id_size || !is_wanted(i, &f)) {
-		refuse_id(i, path, &f);
-		elf_file_release(&f);
-		return false;
-	}
-	return use_debug(i, &f, path);
+	return elf_file_open(&f, path) && i->module->build_id_size && is_wanted(i, path, &f) &&
+	       use_debug(i, &f, path);
 }
 
 struct link {
@@ -180,25 +159,19 @@ static bool take_linked(void *context, const char *path)
 {
 	struct link *l = context;
 	struct image *i = l->image;
-	struct elf_file f;
+	auto_release(elf_file_release) struct elf_file f;
 
 	if (!elf_file_open(&f, path))
 		return false;
 	/* A program that is its own debug file is none. */
 	if (elf_file_is_open(&i->binary) && f.inode == i->binary.inode &&
-	    f.size == i->binary.size && f.mtime_ns == i->binary.mtime_ns) {
-		elf_file_release(&f);
+	    f.size == i->binary.size && f.mtime_ns == i->binary.mtime_ns)
 		return false;
-	}
 	if (f.build_id_size && i->module->build_id_size) {
-		if (!is_wanted(i, &f)) {
-			refuse_id(i, path, &f);
-			elf_file_release(&f);
+		if (!is_wanted(i, path, &f))
 			return false;
-		}
 	} else if (elf_file_crc(&f) != l->crc) {
 		found_refuse(i->found, path, "not the file that .gnu_debuglink means: another sum");
-		elf_file_release(&f);
 		return false;
 	}
 	return use_debug(i, &f, path);
@@ -252,16 +225,12 @@ static bool follow_links(struct image *i)
 static bool take_server(struct image *i)
 {
 	int fd = search_server(i->search, i->module->build_id, i->module->build_id_size);
-	struct elf_file f;
+	auto_release(elf_file_release) struct elf_file f = { .fd = -1 };
 
-	if (fd < 0 || !elf_file_descriptor(&f, fd))
+	if (fd < 0 || !elf_file_descriptor(&f, fd) ||
+	    (f.build_id_size && !is_wanted(i, FROM_SERVER, &f)))
 		return false;
-	if (f.build_id_size && !is_wanted(i, &f)) {
-		refuse_id(i, "(from a debuginfod server)", &f);
-		elf_file_release(&f);
-		return false;
-	}
-	i->found->server = use_debug(i, &f, "(from a debuginfod server)");
+	i->found->server = use_debug(i, &f, FROM_SERVER);
 	return i->found->server;
 }
 
@@ -269,13 +238,10 @@ static bool take_server(struct image *i)
 static bool refuse_named(void *context, const char *path)
 {
 	struct image *i = context;
-	struct elf_file f;
+	auto_release(elf_file_release) struct elf_file f;
 
-	if (elf_file_open(&f, path)) {
-		if (!is_wanted(i, &f))
-			refuse_id(i, path, &f);
-		elf_file_release(&f);
-	}
+	if (elf_file_open(&f, path))
+		is_wanted(i, path, &f);
 	return false;
 }
 
@@ -296,14 +262,13 @@ static void unpack_mini(struct image *i)
 {
 	const Elf64_Shdr *s = elf_file_section(&i->binary, ".gnu_debugdata");
 	auto_free uint8_t *packed = s ? elf_file_content(&i->binary, s, MINI_MAX) : NULL;
-	struct buf bytes = { 0 };
+	auto_buf struct buf bytes = { 0 };
 
 	if (packed && unpack_xz(packed, s->sh_size, &bytes, MINI_MAX) &&
 	    elf_file_memory(&i->mini, &bytes))
 		i->found->mini = elf_file_section_of_type(&i->mini, SHT_SYMTAB) != NULL;
 	else if (packed)
 		found_refuse(i->found, i->module->path, "its .gnu_debugdata is damaged");
-	buf_release(&bytes);
 	if (!i->found->mini)
 		elf_file_release(&i->mini);
 }
@@ -318,16 +283,15 @@ struct alt {
 static bool take_alt(void *context, const char *path)
 {
 	struct alt *a = context;
-	struct elf_file f;
+	auto_release(elf_file_release) struct elf_file f;
 
 	if (!elf_file_open(&f, path))
 		return false;
 	if (!same_id(&f, a->id, a->id_size) || !flat_possible(&f)) {
 		found_refuse(a->image->found, path, "not the build that the debug file refers to");
-		elf_file_release(&f);
 		return false;
 	}
-	a->image->alt = f;
+	a->image->alt = elf_file_take(&f);
 	a->image->found->alt = xstrdup(path);
 	return true;
 }
@@ -351,7 +315,7 @@ static void find_alt(struct image *i)
 		return;
 	fd = search_server(i->search, a.id, a.id_size);
 	if (fd >= 0 && elf_file_descriptor(&i->alt, fd))
-		i->found->alt = xstrdup("(from a debuginfod server)");
+		i->found->alt = xstrdup(FROM_SERVER);
 	else
 		found_refuse(i->found, beside,
 			     "missing: the debug file shares a part with others, "

@@ -7,7 +7,7 @@
 #include "base/order.h"
 #include "base/xalloc.h"
 
-#define TABLE_MAX (4ull << 30)
+#define TABLE_MAX ((size_t)(sizeof(size_t) < 8 ? 1ull << 30 : 4ull << 30))
 #define STEPS_MAX 256	  /* back from an address to the function that holds it */
 #define LABEL_REACH 65536 /* what a name without a size may stand for */
 
@@ -49,10 +49,9 @@ bool names_add(struct names *n, const struct elf_file *f, uint32_t table)
 		return false;
 	}
 	*xpush(n->tables, n->table_count, n->table_room) = texts;
-	for (size_t i = 0; i < s->sh_size / sizeof(Elf64_Sym); i++) {
-		Elf64_Sym sym;
+	for (size_t i = 0; i < elf_file_symbol_count(f, s->sh_size); i++) {
+		Elf64_Sym sym = elf_file_symbol(f, symbols, i);
 
-		memcpy(&sym, symbols + i * sizeof(sym), sizeof(sym));
 		if (sym.st_name < t->sh_size && is_function(&sym, texts + sym.st_name))
 			names_add_symbol(n, &sym, texts + sym.st_name);
 	}

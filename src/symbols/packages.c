@@ -66,7 +66,7 @@ static void look(int dir, const char *file, const char *const *paths, size_t cou
 void packages_find(const char *const *paths, size_t count, char **ret_packages)
 {
 	DIR *folder = opendir(LISTS);
-	struct buf list = { 0 };
+	auto_buf struct buf list = { 0 };
 	struct dirent *entry;
 
 	memset(ret_packages, 0, count * sizeof(*ret_packages));
@@ -74,7 +74,6 @@ void packages_find(const char *const *paths, size_t count, char **ret_packages)
 		look(dirfd(folder), entry->d_name, paths, count, &list, ret_packages);
 	if (folder)
 		closedir(folder);
-	buf_release(&list);
 }
 
 char *packages_debug(const char *package)

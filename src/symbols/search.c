@@ -3,12 +3,12 @@
 #include "symbols/search.h"
 
 #include <fts.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/buf_text.h"
 #include "base/buf_type.h"
+#include "base/hold_lock.h"
 #include "base/order.h"
 #include "base/xalloc.h"
 #include "symbols/debuginfod.h"
@@ -93,11 +93,10 @@ static void scan(struct search *s, const char *path)
 
 static void scan_all(struct search *s)
 {
-	pthread_mutex_lock(&s->lock);
+	hold_lock(&s->lock);
 	for (size_t i = 0; i < s->path_count && !s->scanned; i++)
 		scan(s, s->paths[i]);
 	s->scanned = true;
-	pthread_mutex_unlock(&s->lock);
 }
 
 bool search_by_build_id(struct search *s, const uint8_t *id, size_t size, search_take take,
@@ -139,12 +138,8 @@ char *search_system_path(const uint8_t *id, size_t size, const char *suffix)
 
 int search_server(struct search *s, const uint8_t *id, size_t size)
 {
-	int fd;
-
 	if (!s->servers || !size)
 		return -1;
-	pthread_mutex_lock(&s->lock);
-	fd = debuginfod_find(s->servers, id, size);
-	pthread_mutex_unlock(&s->lock);
-	return fd;
+	hold_lock(&s->lock);
+	return debuginfod_find(s->servers, id, size);
 }

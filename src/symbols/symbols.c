@@ -5,9 +5,9 @@
  * those that others have put back. */
 #include "symbols/symbols.h"
 
-#include <pthread.h>
 #include <string.h>
 
+#include "base/hold_lock.h"
 #include "base/xalloc.h"
 #include "symbols/debuginfod.h"
 #include "symbols/flat.h"
@@ -31,6 +31,7 @@ struct loaded {
 	struct flat flat, alt;
 	struct lines lines;
 	bool has_lines;
+	uint16_t machine; /* as ELF files number it */
 	struct lines_reader *idle[READERS_MAX];
 	unsigned idle_count, busy_count;
 };
@@ -136,6 +137,7 @@ static void open_module(struct symbols *s, size_t module, bool read)
 	else
 		l->found = found;
 	image.found = &l->found;
+	l->machine = image.binary.machine ? image.binary.machine : image.debug.machine;
 	l->sought = true;
 	if (read) {
 		read_names(l, &image);
@@ -154,9 +156,8 @@ const struct symbols_found *symbols_found(struct symbols *s, size_t module)
 	if (module >= s->count)
 		return &nothing;
 	l = &s->loaded[module];
-	pthread_mutex_lock(&l->lock);
+	hold_lock(&l->lock);
 	open_module(s, module, false);
-	pthread_mutex_unlock(&l->lock);
 	return &l->found;
 }
 
@@ -184,15 +185,12 @@ static void make_room(struct symbols *s, size_t but)
 uint64_t symbols_stamp(struct symbols *s, size_t module)
 {
 	struct loaded *l;
-	uint64_t stamp;
 
 	if (module >= s->count)
 		return 0;
 	l = &s->loaded[module];
-	pthread_mutex_lock(&l->lock);
-	stamp = l->sought ? l->found.stamp : 0;
-	pthread_mutex_unlock(&l->lock);
-	return stamp;
+	hold_lock(&l->lock);
+	return l->sought ? l->found.stamp : 0;
 }
 
 static struct lines_reader *take_reader(struct symbols *s, size_t module)
@@ -224,6 +222,14 @@ static void give_back(struct loaded *l, struct lines_reader *r)
 	lines_reader_free(r);
 }
 
+/* An address in the middle of an instruction is one before that where a call returns to.  On MIPS
+ * that is not yet the call: an instruction is between them, which may be of another line. */
+static uint64_t address_of_call(const struct loaded *l, uint64_t address)
+{
+	return l->machine == EM_MIPS && address & 3 && address >= 8 ? (address & ~3ull) - 4
+								    : address;
+}
+
 void symbols_resolve(struct symbols *s, size_t module, uint64_t address, struct symbol *ret_symbol)
 {
 	struct lines_reader *r = NULL;
@@ -231,8 +237,10 @@ void symbols_resolve(struct symbols *s, size_t module, uint64_t address, struct 
 	const char *name = NULL;
 
 	memset(ret_symbol, 0, sizeof(*ret_symbol));
-	if (module < s->count)
+	if (module < s->count) {
 		r = take_reader(s, module);
+		address = address_of_call(&s->loaded[module], address);
+	}
 	if (!r || !lines_find(r, address, ret_symbol)) {
 		ret_symbol->count = 1;
 		ret_symbol->frames = xcalloc(1, sizeof(*ret_symbol->frames));
@@ -313,10 +321,9 @@ void symbols_close(struct symbols *s, size_t module)
 	if (module >= s->count)
 		return;
 	l = &s->loaded[module];
-	pthread_mutex_lock(&l->lock);
+	hold_lock(&l->lock);
 	if (!l->busy_count)
 		symbols_forget(s, l);
-	pthread_mutex_unlock(&l->lock);
 }
 
 const char *symbols_debuginfod_problem(void)

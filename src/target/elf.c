@@ -5,14 +5,24 @@
 #include <elf.h>
 #include <string.h>
 
+#include "wire/arch.h"
+
+#ifdef ARCH_DYNAMIC_AS_IN_FILE
+#define BASE(map) ((map)->l_addr)
+#else
+#define BASE(map) 0
+#endif
+
 bool elf_read(const struct link_map *map, struct elf_image *ret)
 {
+	uint64_t functions = DT_RELA;
+
 	*ret = (struct elf_image){ .map = map };
 	/* The vdso's table holds offsets where the loader made the others' absolute. */
 	if (!map->l_ld || strstr(map->l_name, "linux-vdso"))
 		return false;
 	for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
-		const void *p = (const void *)d->d_un.d_ptr;
+		const void *p = (const void *)(BASE(map) + d->d_un.d_ptr);
 
 		switch (d->d_tag) {
 		case DT_SYMTAB:
@@ -42,7 +52,35 @@ bool elf_read(const struct link_map *map, struct elf_image *ret)
 		case DT_PLTRELSZ:
 			ret->rela_size[1] = d->d_un.d_val;
 			break;
+		case DT_PLTREL:
+			functions = d->d_un.d_val;
+			break;
+		case DT_REL:
+			ret->rel[0] = p;
+			break;
+		case DT_RELSZ:
+			ret->rel_size[0] = d->d_un.d_val;
+			break;
+#ifdef ARCH_GOT_BY_SYMBOLS
+		case DT_PLTGOT:
+			ret->got = (uintptr_t *)p;
+			break;
+		case DT_MIPS_LOCAL_GOTNO:
+			ret->got_first = d->d_un.d_val;
+			break;
+		case DT_MIPS_GOTSYM:
+			ret->got_symbol = d->d_un.d_val;
+			break;
+		case DT_MIPS_SYMTABNO:
+			ret->symbol_count = d->d_un.d_val;
+			break;
+#endif
 		}
+	}
+	if (functions == DT_REL) {
+		ret->rel[1] = (const void *)ret->rela[1];
+		ret->rel_size[1] = ret->rela_size[1];
+		ret->rela[1] = NULL;
 	}
 	return ret->symbols && ret->strings;
 }
@@ -67,7 +105,8 @@ static void *find_gnu(const struct elf_image *image, const char *name, unsigned 
 {
 	const uint32_t *table = image->gnu_hash;
 	uint32_t bucket_count = table[0], first = table[1], bloom_size = table[2], hash = 5381;
-	const uint32_t *buckets = table + 4 + bloom_size * 2, *chains = buckets + bucket_count;
+	const uint32_t *buckets = table + 4 + bloom_size * (__ELF_NATIVE_CLASS / 32),
+		       *chains = buckets + bucket_count;
 	uint32_t i;
 
 	for (const char *c = name; *c; c++)

@@ -24,6 +24,12 @@ struct elf_image {
 	const uint32_t *sysv_hash;
 	const ElfW(Rela) * rela[2]; /* data, then functions */
 	uint64_t rela_size[2];
+	/* Where relocations have no addend of their own, the same.  And a table whose slots from
+	 * `got_first` on are those of the symbols from `got_symbol` on, up to the last. */
+	const ElfW(Rel) * rel[2];
+	uint64_t rel_size[2];
+	uintptr_t *got;
+	uint64_t got_first, got_symbol, symbol_count;
 };
 
 /* False if the file has no symbols, or is the kernel's. */

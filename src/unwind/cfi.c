@@ -526,6 +526,10 @@ static bool run_program(struct cfi_cursor *c, struct cfi_scratch *s, uint64_t lo
 			skip_block(c);
 			set_column(row, reg, ra, WHERE_OTHER, 0, NULL);
 			break;
+		case 0x2d: /* DW_CFA_..._negate_ra_state: the walker looks at the word */
+			if (!ARCH_LINK_REGISTER)
+				return false;
+			break;
 		case 0x2e: /* DW_CFA_GNU_args_size */
 			read_uleb(c);
 			break;
@@ -560,6 +564,37 @@ static bool fp_expression(const struct cfi_image *image, const uint8_t *p, bool 
 	return !c.bad && c.p == c.end;
 }
 
+/* Where functions save the return address themselves: mostly beside the frame register. RULE_BROKEN
+ * if it is where no rule says. */
+static unwind_rule with_saved_return(unwind_rule rule, const struct cfi_row *row, int64_t saved)
+{
+	bool beside = saved > 8 && row->ra_offset == 8 - saved;
+
+	if (beside && saved / 8 <= RULE_SAVED_MAX)
+		return rule_with_return(rule, ARCH_RETURN_MAX + 1);
+	/* A frame of that size is set up with the frame register at its lower end. */
+	if (beside && !(saved & 7) && saved / 8 <= RULE_OFFSET_MAX)
+		return rule_make(RULE_RECORD, saved / 8, 0);
+	if (row->ra_offset >= 0 || row->ra_offset < 8 * -ARCH_RETURN_MAX ||
+	    saved / 8 > RULE_SAVED_MAX)
+		return rule_make(RULE_BROKEN, 0, 0);
+	return rule_with_return(rule, (uint64_t)-row->ra_offset / 8);
+}
+
+/* The return address is still in its register. */
+static unwind_rule with_link_register(const struct cfi_row *row)
+{
+	int64_t saved = row->fp == WHERE_OFFSET ? -(int64_t)row->fp_offset : 0;
+	bool by_fp = row->cfa_register == REGISTER_FP;
+
+	if ((row->fp != WHERE_SAME && saved <= 0) || saved & 7 || saved / 8 > RULE_SAVED_MAX ||
+	    row->cfa_expression || (!by_fp && row->cfa_register != REGISTER_SP) ||
+	    row->cfa_offset & 7 || row->cfa_offset < 0 || row->cfa_offset / 8 > RULE_OFFSET_MAX)
+		return rule_make(RULE_BROKEN, 0, 0);
+	return rule_make(by_fp ? RULE_LINK_FP : RULE_LINK, row->cfa_offset / 8,
+			 (uint64_t)saved / 8);
+}
+
 static unwind_rule rule_of(const struct cfi_image *image, const struct cfi_row *row)
 {
 	const unwind_rule broken = rule_make(RULE_BROKEN, 0, 0);
@@ -568,8 +603,12 @@ static unwind_rule rule_of(const struct cfi_image *image, const struct cfi_row *
 
 	if (row->ra == WHERE_UNDEFINED)
 		return rule_make(RULE_END, 0, 0);
-	if (row->ra != WHERE_OFFSET || row->ra_offset & 7 ||
-	    row->ra_offset > 8 * -ARCH_RETURN_MIN || row->ra_offset < 8 * -ARCH_RETURN_MAX)
+	if (ARCH_LINK_REGISTER && row->ra == WHERE_SAME)
+		return with_link_register(row);
+	if (row->ra != WHERE_OFFSET || row->ra_offset & 7)
+		return broken;
+	if (!ARCH_LINK_REGISTER &&
+	    (row->ra_offset > 8 * -ARCH_RETURN_MIN || row->ra_offset < 8 * -ARCH_RETURN_MAX))
 		return broken;
 	if (row->cfa_expression) {
 		int64_t at;
@@ -596,7 +635,12 @@ static unwind_rule rule_of(const struct cfi_image *image, const struct cfi_row *
 	}
 	if (offset & 7 || offset / 8 > RULE_OFFSET_MAX || offset / 8 < -RULE_OFFSET_MAX)
 		return broken;
-	if (saved & 7 || saved < 0 || saved / 8 > RULE_SAVED_MAX)
+	if (saved & 7 || saved < 0)
+		return broken;
+	if (ARCH_LINK_REGISTER)
+		return with_saved_return(rule_make(kind, offset / 8, (uint64_t)saved / 8), row,
+					 saved);
+	if (saved / 8 > RULE_SAVED_MAX)
 		return broken;
 	return rule_with_return(rule_make(kind, offset / 8, (uint64_t)saved / 8),
 				(uint64_t)-row->ra_offset / 8);
@@ -611,7 +655,8 @@ unwind_rule cfi_rule(const struct cfi_image *image, uint64_t address, struct cfi
 		return rule_make(RULE_GUESS, 2, 2);
 	if (s->cie.signal_frame)
 		return rule_make(RULE_SIGNAL, 0, 0);
-	s->row = s->initial = (struct cfi_row){ .ra = WHERE_OTHER };
+	s->row = s->initial =
+		(struct cfi_row){ .ra = ARCH_LINK_REGISTER ? WHERE_SAME : WHERE_OTHER };
 	if (!run_program(&s->cie.program, s, start, UINT64_MAX))
 		return rule_make(RULE_BROKEN, 0, 0);
 	s->initial = s->row;

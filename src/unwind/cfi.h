@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* The decoder of .eh_frame: from an address to a rule. */
+/* The decoder of .eh_frame (or what the processor has instead: arm/exidx.c): from an address to a
+ * rule. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,6 +13,7 @@ struct cfi_image {
 	const uint8_t *low, *high;
 	const uint8_t *eh_frame_hdr;
 	const uint8_t *frames; /* without a header: records that were registered by themselves */
+	size_t entries;	       /* of an .ARM.exidx, which is then at eh_frame_hdr */
 };
 
 /* A cursor over the bytes; `bad` sticks, and everything read after it is 0. */

@@ -27,7 +27,11 @@
 
 #define MAX_FRAME (1ull << 20)	    /* a guessed frame is not larger */
 #define MAX_EXTENSION (16ull << 20) /* a stack does not grow by more between two events */
+#ifdef ARCH_TWO_FRAME_REGISTERS
+#define CHECKS_PER_FRAME 4
+#else
 #define CHECKS_PER_FRAME 3
+#endif
 
 static void *carve(uint8_t **p, size_t size)
 {
@@ -104,7 +108,7 @@ static bool on_own_stack(struct walk *w, uint64_t sp)
 	while (low > page) {
 		uint64_t next = (low - 1) & ~(ARCH_PAGE - 1);
 
-		if (!w->probe((const void *)next)) {
+		if (!w->probe((const void *)(uintptr_t)next)) {
 			w->gap = next;
 			return false;
 		}
@@ -116,12 +120,12 @@ static bool on_own_stack(struct walk *w, uint64_t sp)
 
 static __attribute__((noinline)) bool readable_elsewhere(struct walk *w, uint64_t at)
 {
-	if (at & 7)
+	if (at & (ARCH_WORD - 1))
 		return false;
 	w->elsewhere = true;
 	if (at / ARCH_PAGE == w->ok_page)
 		return true;
-	if (!w->probe((const void *)at))
+	if (!w->probe((const void *)(uintptr_t)at))
 		return false;
 	w->ok_page = at / ARCH_PAGE;
 	return true;
@@ -129,14 +133,14 @@ static __attribute__((noinline)) bool readable_elsewhere(struct walk *w, uint64_
 
 static inline bool readable(struct walk *w, uint64_t at)
 {
-	if (likely(at - w->stack_low < w->stack_high - w->stack_low && !(at & 7)))
+	if (likely(at - w->stack_low < w->stack_high - w->stack_low && !(at & (ARCH_WORD - 1))))
 		return true;
 	return readable_elsewhere(w, at);
 }
 
 static inline uint64_t word_at(uint64_t at)
 {
-	return *(const uint64_t *)at;
+	return rule_word(at);
 }
 
 /* The innermost of the n outermost checks that does not hold; n if all do.  Checks are read inwards
@@ -146,7 +150,7 @@ static __attribute__((noinline)) uint32_t first_difference(struct walk *w, uint3
 	for (uint32_t i = n; i-- > 0;) {
 		const struct walk_check *c = &w->checks[i];
 
-		if (!readable(w, (uint64_t)c->at) || *c->at != c->value)
+		if (!readable(w, (uintptr_t)c->at) || *c->at != c->value)
 			return i;
 	}
 	return n;
@@ -170,6 +174,7 @@ static inline unwind_rule find_rule(struct walk *w, uint64_t key)
 	return c->rule;
 }
 
+#ifndef ARCH_TWO_FRAME_REGISTERS
 /* Go moves goroutines' stacks, and does not change what C has saved of the frame register: it is
  * believed if it is where the stack is now. */
 static bool may_switch(struct walk *w, const struct walk_fresh *f, uint64_t sp)
@@ -186,6 +191,66 @@ static bool may_switch(struct walk *w, const struct walk_fresh *f, uint64_t sp)
 	top = word_at(goroutine + SWITCH_STACK_END) - word_at(sp + SWITCH_DEPTH);
 	return f->fp >= top && f->fp - top < ARCH_PAGE;
 }
+#endif
+
+#ifdef ARCH_TWO_FRAME_REGISTERS
+/* The caller's frame registers, where the function has saved them. */
+static bool restore_both(struct walk *w, struct walk_fresh *f, uint64_t cfa)
+{
+	uint64_t low = arch_saved_low(f->rule), high = arch_saved_high(f->rule);
+
+	if ((low && !readable(w, cfa - low)) || (high && !readable(w, cfa - high)))
+		return false;
+	f->fp_at = low ? cfa - low : 0;
+	f->origin.high_at = high ? cfa - high : 0;
+	f->fp = rule_read_fp(f->fp, cfa, f->rule);
+	return true;
+}
+#endif
+
+/* The frame outside f has this stack register; where the return to it is. */
+static inline bool put_return(struct walk_fresh *f, uint64_t sp, uint64_t at)
+{
+	f->slot = arch_entry_slot(sp);
+	arch_origin_set(&f->origin, at);
+	f->pc = arch_address(word_at(at));
+	f->flags = 0;
+	return f->pc != 0;
+}
+
+/* The rules that only processors with a link register have. */
+static bool step_from_register(struct walk *w, struct walk_fresh *f, uint64_t *sp)
+{
+	uint64_t at = f->slot - SIGNAL_FRAME_PC + SIGNAL_FRAME_LINK, cfa;
+
+	if (rule_kind(f->rule) == RULE_RECORD) {
+		cfa = f->fp + (uint64_t)rule_offset(f->rule);
+		if (cfa <= *sp || !readable(w, f->fp) || !readable(w, f->fp + 8))
+			return false;
+		at = f->fp + 8;
+		f->fp_at = f->fp;
+		f->fp = word_at(f->fp);
+	} else {
+		uint64_t saved = rule_saved(f->rule);
+
+		cfa = (rule_kind(f->rule) == RULE_LINK_FP ? f->fp : *sp) +
+		      (uint64_t)rule_offset(f->rule);
+		if (!(f->flags & FRAME_EXACT) || cfa < *sp || !readable(w, at) ||
+		    (saved && !readable(w, cfa - saved)))
+			return false;
+#ifdef ARCH_TWO_FRAME_REGISTERS
+		if (!restore_both(w, f, cfa))
+			return false;
+#else
+		f->fp_at = saved ? cfa - saved : 0;
+		if (saved)
+			f->fp = word_at(f->fp_at);
+#endif
+	}
+	f->sp_at = 0;
+	*sp = cfa;
+	return put_return(f, cfa, at);
+}
 
 /* The rarer rules. */
 static __attribute__((noinline)) bool step_rarely(struct walk *w, struct walk_fresh *f,
@@ -194,6 +259,20 @@ static __attribute__((noinline)) bool step_rarely(struct walk *w, struct walk_fr
 	uint64_t at;
 
 	switch (rule_kind(f->rule)) {
+	case RULE_LINK:
+	case RULE_LINK_FP:
+	case RULE_RECORD:
+		return ARCH_LINK_REGISTER && step_from_register(w, f, sp);
+#ifdef ARCH_TWO_FRAME_REGISTERS
+	case RULE_FP_HIGH:
+		at = (f->fp >> 32) + (uint64_t)rule_offset(f->rule);
+		if (at <= *sp || !readable(w, arch_return_slot(at, f->rule)) ||
+		    !restore_both(w, f, at))
+			return false;
+		f->sp_at = 0;
+		*sp = at;
+		break;
+#else
 	case RULE_FP_DEREF:
 		at = f->fp + (uint64_t)rule_offset(f->rule);
 		if (at < *sp || !readable(w, at) || !readable(w, f->fp))
@@ -215,20 +294,33 @@ static __attribute__((noinline)) bool step_rarely(struct walk *w, struct walk_fr
 			return false;
 		if (!readable(w, f->fp) || !readable(w, f->fp + 8))
 			return false;
-		*sp = f->fp + 16;
+		at = f->fp;
+		*sp = at + 16;
 		f->sp_at = 0;
-		f->fp_at = f->fp;
-		f->fp = word_at(f->fp);
+		f->fp_at = at;
+		f->fp = word_at(at);
+		if (ARCH_LINK_REGISTER) {
+			put_return(f, *sp, at + 8);
+			f->slot++; /* no other frame has that */
+			f->flags = FRAME_ADRIFT;
+			return f->pc != 0;
+		}
 		break;
+#endif
 	case RULE_SIGNAL:
-		at = *sp;
+		at = *sp + (ARCH_WORD < 8 ? (uint64_t)rule_offset(f->rule) : 0);
 		if (!readable(w, at + SIGNAL_FRAME_FP) || !readable(w, at + SIGNAL_FRAME_PC) ||
 		    !readable(w, at + SIGNAL_FRAME_SP))
 			return false;
 		f->pc = word_at(at + SIGNAL_FRAME_PC);
 		f->slot = at + SIGNAL_FRAME_PC;
+		arch_origin_set(&f->origin, f->slot);
 		f->fp = word_at(at + SIGNAL_FRAME_FP);
 		f->fp_at = at + SIGNAL_FRAME_FP;
+#ifdef ARCH_TWO_FRAME_REGISTERS
+		f->origin.high_at = at + SIGNAL_FRAME_FP_HIGH;
+		f->fp |= word_at(f->origin.high_at) << 32;
+#endif
 		f->sp_at = at + SIGNAL_FRAME_SP;
 		*sp = word_at(f->sp_at);
 		f->flags = FRAME_EXACT;
@@ -236,10 +328,7 @@ static __attribute__((noinline)) bool step_rarely(struct walk *w, struct walk_fr
 	default:
 		return false;
 	}
-	f->slot = arch_return_slot(*sp, f->rule);
-	f->pc = word_at(f->slot);
-	f->flags = 0;
-	return f->pc != 0;
+	return put_return(f, *sp, arch_return_slot(*sp, f->rule));
 }
 
 /* From frame f, whose rule is known, to the one outside it.  False at the end or if it cannot be;
@@ -252,11 +341,21 @@ static inline bool walk_step(struct walk *w, struct walk_fresh *f, uint64_t *sp)
 	if (likely(rule_kind(rule) == RULE_SP))
 		cfa = *sp + (uint64_t)rule_offset(rule);
 	else if (rule_kind(rule) == RULE_FP)
-		cfa = f->fp + (uint64_t)rule_offset(rule);
+		cfa = rule_fp_base(f->fp) + (uint64_t)rule_offset(rule);
 	else
 		return step_rarely(w, f, sp);
+	if (ARCH_LINK_REGISTER && unlikely(f->flags & FRAME_ADRIFT)) {
+		/* It points at where the caller's was saved, as that of a guess does. */
+		if (!saved)
+			return false;
+		cfa = f->fp + saved;
+	}
 	if (unlikely(cfa <= *sp || !readable(w, arch_return_slot(cfa, rule))))
 		return false;
+#ifdef ARCH_TWO_FRAME_REGISTERS
+	if (!restore_both(w, f, cfa))
+		return false;
+#else
 	if (saved) {
 		if (unlikely(!readable(w, cfa - saved)))
 			return false;
@@ -265,25 +364,31 @@ static inline bool walk_step(struct walk *w, struct walk_fresh *f, uint64_t *sp)
 	} else {
 		f->fp_at = 0;
 	}
-	f->slot = arch_return_slot(cfa, rule);
-	f->pc = word_at(f->slot);
+#endif
 	f->sp_at = 0;
-	f->flags = 0;
 	*sp = cfa;
-	return f->pc != 0;
+	return put_return(f, cfa, arch_return_slot(cfa, rule));
 }
 
 /* Writes the checks of frame f, from its place in the list on; returns where the next go. */
-static inline uint32_t put_checks(struct walk *w, const struct walk_frame *f, uint64_t fp_at,
-				  uint64_t sp_at)
+static inline uint32_t put_checks(struct walk *w, const struct walk_frame *f,
+				  const struct walk_fresh *as)
 {
 	struct walk_check *c = &w->checks[f->checks];
+	uint64_t at = arch_origin_at(&as->origin, f->slot);
 
-	*c++ = (struct walk_check){ (const uint64_t *)f->slot, f->pc };
-	if (f->flags & FRAME_NEEDS_FP && fp_at)
-		*c++ = (struct walk_check){ (const uint64_t *)fp_at, f->fp };
-	if (unlikely(sp_at))
-		*c++ = (struct walk_check){ (const uint64_t *)sp_at, word_at(sp_at) };
+	*c++ = (struct walk_check){ (const arch_word *)(uintptr_t)at, arch_origin_word(at, f->pc) };
+	if (f->flags & FRAME_NEEDS_FP && as->fp_at)
+		*c++ = (struct walk_check){ (const arch_word *)(uintptr_t)as->fp_at,
+					    (arch_word)f->fp };
+#ifdef ARCH_TWO_FRAME_REGISTERS
+	if (f->flags & FRAME_NEEDS_FP && as->origin.high_at)
+		*c++ = (struct walk_check){ (const arch_word *)(uintptr_t)as->origin.high_at,
+					    (arch_word)(f->fp >> 32) };
+#endif
+	if (unlikely(as->sp_at))
+		*c++ = (struct walk_check){ (const arch_word *)(uintptr_t)as->sp_at,
+					    (arch_word)word_at(as->sp_at) };
 	return (uint32_t)(c - w->checks);
 }
 
@@ -308,7 +413,9 @@ static inline uint32_t put_outermost(struct walk *w, const struct walk_fresh *be
 	w->frames[-1].hash = w->outcome;
 	if (beyond->pc)
 		return 0;
-	w->checks[0] = (struct walk_check){ (const uint64_t *)beyond->slot, 0 };
+	w->checks[0] = (struct walk_check){
+		(const arch_word *)(uintptr_t)arch_origin_at(&beyond->origin, beyond->slot), 0
+	};
 	return 1;
 }
 
@@ -323,7 +430,7 @@ static inline void walk_keep(struct walk *w, struct walk_frame *met, const struc
 	if (met >= w->frames)
 		/* It may now be reached through other inner frames, so its registers may have been
 		 * read from elsewhere. */
-		checks = put_checks(w, met, as->fp_at, as->sp_at);
+		checks = put_checks(w, met, as);
 	else
 		checks = put_outermost(w, as);
 	/* The hash first: what it will be looked up in is probably not in the cache. */
@@ -334,7 +441,8 @@ static inline void walk_keep(struct walk *w, struct walk_frame *met, const struc
 	while (fresh-- > 0) {
 		const struct walk_fresh *n = &w->fresh[fresh];
 		bool needs_fp = rule_uses_fp(n->rule) ||
-				(f->flags & FRAME_NEEDS_FP && !rule_saved(n->rule));
+				(ARCH_LINK_REGISTER && n->flags & FRAME_ADRIFT) ||
+				(f->flags & FRAME_NEEDS_FP && !rule_saves_fp(n->rule));
 
 		f++;
 		if (f <= w->top && f->slot == n->slot && f->rule == n->rule && f == met + 1 &&
@@ -353,7 +461,7 @@ static inline void walk_keep(struct walk *w, struct walk_frame *met, const struc
 		f->flags = n->flags | (needs_fp ? FRAME_NEEDS_FP : 0);
 		f->checks = checks;
 		w->identities[f - w->frames] = identity_of(w->identities[f - 1 - w->frames], f);
-		checks = put_checks(w, f, n->fp_at, n->sp_at);
+		checks = put_checks(w, f, n);
 	}
 	w->top = f;
 	w->met = met;
@@ -366,7 +474,7 @@ static bool is_end(const struct walk_fresh *f)
 {
 	enum unwind_kind kind = rule_kind(f->rule);
 
-	return kind == RULE_END || !f->pc || (kind == RULE_GUESS && !f->fp);
+	return kind == RULE_END || !f->pc || (kind == RULE_GUESS && !RULE_OUTERMOST(f->fp));
 }
 
 /* One walk; with `reuse` the last stack may be met.  Returns false if the result would have to be

@@ -20,6 +20,8 @@ struct walk_regs {
 enum walk_frame_flags {
 	FRAME_NEEDS_FP = 1, /* this frame, or an outer one, is computed from its frame register */
 	FRAME_EXACT = 2,    /* interrupted by a signal: pc is no return address */
+	FRAME_ADRIFT = 4,   /* the stack register is not known: the next frame inwards is a guess,
+			     * and frame pointers do not tell how large it is (arch.h) */
 };
 
 enum walk_outcome {
@@ -30,7 +32,7 @@ enum walk_outcome {
 
 /* One cache line. */
 struct walk_frame {
-	uint64_t slot; /* where pc was read */
+	uint64_t slot; /* where pc was read, or what else tells where the frame is (arch.h) */
 	uint64_t pc;
 	uint64_t fp; /* frame register in this frame */
 	unwind_rule rule;
@@ -46,8 +48,8 @@ struct walk_frame {
 
 /* A word that must still be in memory for the frames outside it to be the same. */
 struct walk_check {
-	const uint64_t *at;
-	uint64_t value;
+	const arch_word *at;
+	arch_word value;
 };
 
 /* A cached suffix of a stack: its inner frames, down to a frame that may still be there.  If the
@@ -77,6 +79,7 @@ struct walk_fresh {
 	uint64_t slot, pc, fp;
 	uint64_t fp_at; /* where fp was read; 0: it is the inner frame's */
 	uint64_t sp_at; /* where the stack register was read; 0: it follows from the inner frame */
+	struct arch_origin origin; /* of pc */
 	unwind_rule rule;
 	uint64_t hash;
 	uint32_t flags;

@@ -29,15 +29,18 @@ static inline uint64_t found_by(const struct walk *w, struct walk_regs regs)
 	for (unsigned i = 1; i < WALK_SUFFIX_PCS; i++) {
 		const struct walk_cached_rule *c = &w->rules[walk_rule_slot(regs.pc)];
 		enum unwind_kind kind = rule_kind(c->rule);
-		uint64_t cfa = kind == RULE_SP ? regs.sp : regs.fp, saved = rule_saved(c->rule);
+		uint64_t cfa = kind == RULE_SP ? regs.sp : rule_fp_base(regs.fp),
+			 saved = rule_saved(c->rule);
 
 		cfa += (uint64_t)rule_offset(c->rule);
-		if (c->key != regs.pc || (kind != RULE_SP && kind != RULE_FP) || cfa & 7 ||
-		    cfa <= regs.sp || cfa > w->stack_high || cfa - saved < w->stack_low)
+		if (c->key != regs.pc || (kind != RULE_SP && kind != RULE_FP) ||
+		    cfa & (ARCH_WORD - 1) || cfa <= regs.sp || cfa > w->stack_high ||
+		    cfa - saved < w->stack_low ||
+		    (ARCH_LINK_REGISTER && arch_return_slot(cfa, c->rule) < w->stack_low))
 			break;
 		if (saved)
-			regs.fp = *(const uint64_t *)(cfa - saved);
-		regs.pc = *(const uint64_t *)arch_return_slot(cfa, c->rule);
+			regs.fp = rule_read_fp(regs.fp, cfa, c->rule);
+		regs.pc = arch_address(rule_word(arch_return_slot(cfa, c->rule)));
 		regs.sp = cfa;
 		hash = (hash ^ hash >> 32 ^ regs.pc) * GOLDEN;
 	}
@@ -51,9 +54,16 @@ static inline uint32_t *set_of(const struct walk *w, uint64_t hash)
 
 static inline uint64_t fold(uint64_t a, uint64_t b)
 {
+#ifdef __SIZEOF_INT128__
 	unsigned __int128 product = (unsigned __int128)a * b;
 
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
+#else
+	/* Words have 32 bits, and products of two of them are what there is. */
+	a = (a ^ a >> 32) * GOLDEN ^ b;
+	a = (uint64_t)(uint32_t)a * (uint32_t)(b >> 32) ^ (a >> 32) * (uint32_t)b ^ a;
+	return a ^ a >> 29;
+#endif
 }
 
 /* A hash of all that a suffix rests on, as it is now: two words at a time, each pair with keys of
@@ -69,7 +79,7 @@ static inline uint64_t rests_on(const struct walk *w, const struct walk_suffix *
 		0x2127599bf4325c37, 0x880355f21e6d1965, 0x3c6ef372fe94f82b, 0xdaa66d2c7ddf743f,
 		0x5851f42d4c957f2d, 0x14057b7ef767814f, 0x9fb21c651e98df25, 0xa5b85c5e198ed849,
 	};
-	const uint64_t *sp = (const uint64_t *)regs.sp;
+	const arch_word *sp = (const arch_word *)(uintptr_t)regs.sp;
 	uint64_t identity = e->depth ? w->identities[e->depth - 1] : 0;
 	uint64_t hash = fold(regs.pc ^ keys[0], regs.sp ^ keys[1]) +
 			fold((e->needs_fp ? regs.fp : 0) ^ keys[2], identity ^ w->epoch ^ keys[3]);
@@ -89,8 +99,8 @@ static inline uint16_t tag_of(struct walk_regs regs)
 static inline bool is_met(const struct walk *w, const struct walk_suffix *e, struct walk_regs regs)
 {
 	if (e->tag != tag_of(regs) || regs.sp < w->stack_low ||
-	    regs.sp + 8ull * e->furthest >= w->stack_high || w->frames + e->depth > w->top + 1 ||
-	    rests_on(w, e, regs) != e->hash)
+	    regs.sp + (uint64_t)ARCH_WORD * e->furthest >= w->stack_high ||
+	    w->frames + e->depth > w->top + 1 || rests_on(w, e, regs) != e->hash)
 		return false;
 	return !e->depth || walk_checks_hold(w->checks, w->frames[e->depth - 1].checks);
 }
@@ -142,7 +152,7 @@ static bool put_words(const struct walk *w, uint32_t first, uint64_t sp, struct 
 	uint32_t n = w->check_count - 1 - first;
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t distance = ((uint64_t)w->checks[first + i].at - sp) / 8;
+		uint64_t distance = ((uintptr_t)w->checks[first + i].at - sp) / ARCH_WORD;
 
 		if (unlikely(distance >> 16))
 			return false;

@@ -31,6 +31,7 @@ enum event_op {
 	OP_MAP,	  /* memory was mapped: size is its length, flags is enum map_flags, slack what mmap
 		   * or   mremap was told as flags */
 	OP_UNMAP, /* munmap, or mremap for where it was before; stamped before the call */
+	OP_CHANGE, /* a call that maps nothing, and changes what there is: see enum change_flags */
 	OP_COUNT
 };
 
@@ -49,7 +50,20 @@ enum map_flags {
 	MAP_IS_ANONYMOUS = 16,
 	MAP_BY_ALLOCATOR = 32, /* the caller is the allocator, where that is not libc's */
 	MAP_IS_OWN = 64,       /* the recorder's own; not in events */
+	MAP_BY_LIBC = 128,     /* the caller is libc or the loader, for itself */
 };
+
+/* Of OP_CHANGE, by its call:
+ *
+ * brk         address and size are what the heap has gained, or (CHANGE_SHRINKS) has lost
+ * mprotect    address and size; flags are enum map_flags
+ * madvise     address and size; slack is the advice
+ * mallopt     address is the option, size its value, slack what mallopt returned; all have 32 bits
+ * malloc_trim size is the padding, slack what malloc_trim returned
+ *
+ * Calls that failed are only there of the last two.  All but mprotect's have MAP_BY_ALLOCATOR and
+ * MAP_BY_LIBC as flags. */
+enum change_flags { CHANGE_SHRINKS = 1 };
 
 /* A marker's name comes in pieces of 16 bytes, one event each, numbered from 0; NULs fill the last
  * one up.  They follow each other in the ring. */
@@ -59,6 +73,11 @@ enum map_flags {
 /* A key of INFO: EVENT_INSIDE is used.  Older recordings leave open which allocator a block is of.
  */
 #define INFO_MARKS_INSIDE "marks_inside"
+
+/* A key of INFO: are libc's own calls seen that map memory?  Else its value says why not; missing:
+ * they were not asked for, or the file is older. */
+#define INFO_LIBC_MAPS "libc_maps"
+#define INFO_LIBC_MAPS_SEEN "seen"
 
 enum event_flags {
 	EVENT_MMAPPED = 1,	  /* glibc: the block is a mapping of its own */

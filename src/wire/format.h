@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define FORMAT_MAGIC "MEMOIR\x1a\n"
-#define FORMAT_VERSION 2u /* 2: memory maps */
+#define FORMAT_VERSION 3u /* 2: memory maps; 3: what changes them (OP_CHANGE) */
 
 struct format_header {
 	char magic[8];
@@ -35,6 +35,7 @@ enum format_chunk_type {
 	CHUNK_SYMBOLS,	  /* names that were looked up already: see symbols.h */
 	CHUNK_REGIONS, /* what one sample of the program's memory maps has found: see regions.h */
 	CHUNK_SHARED_FILE, /* an embedded file that is beside the recording, for several of them */
+	CHUNK_PAGES,	   /* which pages of maps are resident: see pages.h */
 };
 /* A reader skips a chunk whose type it does not know. */
 

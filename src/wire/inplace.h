@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* Allocators inside the executable: the plan for hooking them where they are.
+/* Allocators inside the executable, and libc's calls that map memory: the plan for hooking them
+ * where they are.
  *
  * The collector makes it, from outside and from the files on disk: which functions there are, which
  * of their first instructions a jump displaces, and what those look like elsewhere.  The recorder
@@ -13,7 +14,13 @@
 
 #include "wire/arch.h"
 
-enum inplace_group { INPLACE_STANDARD, INPLACE_CXX, INPLACE_MI, INPLACE_TC };
+enum inplace_group {
+	INPLACE_STANDARD,
+	INPLACE_CXX,
+	INPLACE_MI,
+	INPLACE_TC,
+	INPLACE_LIBC, /* libc's calls that map memory */
+};
 
 enum inplace_op {
 	INPLACE_NEW,		 /* returns a new block */
@@ -22,6 +29,7 @@ enum inplace_op {
 	INPLACE_RESIZE_IN_PLACE, /* never moves it */
 	INPLACE_END,		 /* free */
 	INPLACE_USABLE,		 /* tells the size of a block; not hooked */
+	INPLACE_MAPS,		 /* what `call` says: recorder/maps.c */
 };
 
 enum inplace_flags {
@@ -62,13 +70,15 @@ struct shm_site {
 	uint8_t code[INPLACE_CODE_MAX];
 };
 
-/* Written by the collector, except the first two. */
+/* Written by the collector, except the first three. */
 struct shm_plan {
 	uint64_t executable;	  /* an address in it */
+	uint64_t libc;		  /* the same; 0: its calls are not wanted */
 	_Atomic uint32_t request; /* raised by the recorder, before the program runs */
 	_Atomic uint32_t done;	  /* a futex: what `request` was when it was answered */
 	uint32_t site_count;
-	char allocator[192]; /* what was found, in words; empty if nothing was */
-	char warning[320];   /* what cannot be hooked, and why: one line; empty if all can be */
+	char allocator[192];	/* what was found, in words; empty if nothing was */
+	char warning[320];	/* what cannot be hooked, and why: one line; empty if all can be */
+	char libc_warning[160]; /* the same of libc's calls */
 	struct shm_site sites[INPLACE_SITES];
 };

@@ -2,6 +2,7 @@
 /* What kind of program a file is.  See loadable.h. */
 #include "wire/loadable.h"
 #include "wire/arch.h"
+#include "wire/elf32.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -15,7 +16,7 @@
 struct elf_file {
 	const struct loadable_files *files;
 	long fd;
-	Elf64_Ehdr header;
+	ElfW(Ehdr) header;
 	/* The bytes around the last that were asked for: tables are read one entry after another.
 	 */
 	uint64_t at;
@@ -37,13 +38,13 @@ static bool read_all(struct elf_file *f, uint64_t offset, void *to, size_t size)
 	return true;
 }
 
-static bool read_segment(struct elf_file *f, unsigned i, Elf64_Phdr *ret)
+static bool read_segment(struct elf_file *f, unsigned i, ElfW(Phdr) * ret)
 {
 	return i < f->header.e_phnum && i < SEGMENTS_MAX && f->header.e_phentsize == sizeof(*ret) &&
 	       read_all(f, f->header.e_phoff + (uint64_t)i * sizeof(*ret), ret, sizeof(*ret));
 }
 
-static bool find_segment(struct elf_file *f, uint32_t type, Elf64_Phdr *ret)
+static bool find_segment(struct elf_file *f, uint32_t type, ElfW(Phdr) * ret)
 {
 	for (unsigned i = 0; read_segment(f, i, ret); i++)
 		if (ret->p_type == type)
@@ -54,7 +55,7 @@ static bool find_segment(struct elf_file *f, uint32_t type, Elf64_Phdr *ret)
 /* Where an address of the running program is in the file; 0 if nowhere. */
 static uint64_t offset_of(struct elf_file *f, uint64_t address)
 {
-	Elf64_Phdr s;
+	ElfW(Phdr) s;
 
 	for (unsigned i = 0; read_segment(f, i, &s); i++)
 		if (s.p_type == PT_LOAD && address - s.p_vaddr < s.p_filesz)
@@ -63,10 +64,10 @@ static uint64_t offset_of(struct elf_file *f, uint64_t address)
 }
 
 /* The next entry of the dynamic section with this tag. */
-static bool next_entry(struct elf_file *f, const Elf64_Phdr *dynamic, int64_t tag, unsigned *at,
+static bool next_entry(struct elf_file *f, const ElfW(Phdr) * dynamic, int64_t tag, unsigned *at,
 		       uint64_t *ret_value)
 {
-	Elf64_Dyn d;
+	ElfW(Dyn) d;
 
 	while (*at < ENTRIES_MAX && (uint64_t)*at * sizeof(d) < dynamic->p_filesz &&
 	       read_all(f, dynamic->p_offset + (uint64_t)*at * sizeof(d), &d, sizeof(d)) &&
@@ -80,7 +81,7 @@ static bool next_entry(struct elf_file *f, const Elf64_Phdr *dynamic, int64_t ta
 	return false;
 }
 
-static bool first_entry(struct elf_file *f, const Elf64_Phdr *dynamic, int64_t tag,
+static bool first_entry(struct elf_file *f, const ElfW(Phdr) * dynamic, int64_t tag,
 			uint64_t *ret_value)
 {
 	unsigned at = 0;
@@ -100,7 +101,7 @@ static bool is_sanitized(struct elf_file *f)
 	static const char runtimes[][13] = { "libasan.so", "libtsan.so", "liblsan.so",
 					     "libhwasan.so" };
 	uint64_t strings, name;
-	Elf64_Phdr dynamic;
+	ElfW(Phdr) dynamic;
 	char start[13] = { 0 };
 
 	if (!find_segment(f, PT_DYNAMIC, &dynamic) ||
@@ -123,7 +124,7 @@ static bool is_loader_of_glibc(struct elf_file *f)
 	static const char mark[] = "GLIBC_PRIVATE";
 	const size_t n = sizeof(mark) - 1;
 	uint64_t strings, size;
-	Elf64_Phdr dynamic;
+	ElfW(Phdr) dynamic;
 	char window[512];
 
 	if (!find_segment(f, PT_DYNAMIC, &dynamic) ||
@@ -147,7 +148,7 @@ static bool read_header(struct elf_file *f)
 {
 	return read_all(f, 0, &f->header, sizeof(f->header)) &&
 	       !memcmp(f->header.e_ident, ELFMAG, SELFMAG) &&
-	       f->header.e_ident[EI_CLASS] == ELFCLASS64 &&
+	       f->header.e_ident[EI_CLASS] == ELF_NATIVE &&
 	       f->header.e_ident[EI_DATA] == ELFDATA2LSB && f->header.e_machine == ARCH_ELF_MACHINE;
 }
 
@@ -175,12 +176,12 @@ static enum loadable look_at_loader(const struct loadable_files *files, const ch
 
 static enum loadable look_at_program(struct elf_file *f, struct loadable_look *ret)
 {
-	Elf64_Phdr s;
+	ElfW(Phdr) s;
 
 	if (!read_all(f, 0, &f->header, sizeof(f->header)))
 		return LOADABLE_UNKNOWN;
 	ret->machine = f->header.e_machine;
-	if (f->header.e_ident[EI_CLASS] == ELFCLASS32 &&
+	if (ELF_NATIVE == ELFCLASS64 && f->header.e_ident[EI_CLASS] == ELFCLASS32 &&
 	    (f->header.e_machine == EM_386 || f->header.e_machine == ARCH_ELF_MACHINE))
 		return LOADABLE_32_BIT;
 	if (!read_header(f))

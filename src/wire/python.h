@@ -2,14 +2,15 @@
 #pragma once
 /* Python functions, as the recorder hands them to the collector.
  *
- * A Python frame is a stack node in no module with PYTHON_ADDRESS set, which no address of a
- * program has; the rest of it is the number of the code and the place in it.  Which code that is
- * stands in records, one behind the other in segments of the shared memory: written once, before
- * the first node that has its number, and `size` last. */
+ * A Python frame is a stack node in a module that there is not, with PYTHON_ADDRESS set; the rest
+ * of it is the number of the code and the place in it.  In a recording it is in no module.  Which
+ * code that is stands in records, one behind the other in segments of the shared memory: written
+ * once, before the first node that has its number, and `size` last. */
 #include <stdatomic.h>
 #include <stdint.h>
 
 #define PYTHON_ADDRESS (1ull << 47)
+#define PYTHON_MODULE (0xffffull << 48) /* see MAX_MODULES in recorder/modules.c */
 #define PYTHON_REST_MASK (PYTHON_ADDRESS - 1)
 #define PYTHON_PLACE_BITS 20 /* of an instruction, in units of two bytes */
 #define PYTHON_PLACE_MASK ((1u << PYTHON_PLACE_BITS) - 1)
@@ -32,7 +33,7 @@ struct python_record {
 
 static inline uint64_t python_address(uint32_t code, uint32_t place)
 {
-	return PYTHON_ADDRESS | (uint64_t)code << PYTHON_PLACE_BITS | place;
+	return PYTHON_MODULE | PYTHON_ADDRESS | (uint64_t)code << PYTHON_PLACE_BITS | place;
 }
 
 _Static_assert(sizeof(struct python_record) == 24, "a multiple of eight");

@@ -46,6 +46,8 @@ enum shm_node_flags {
 	NODE_EXACT = 1,	    /* pc is an interrupted instruction, not a return address */
 	NODE_TRUNCATED = 2, /* the outer frames are cut: there were more than the limit */
 	NODE_BROKEN = 4,    /* the walk ended here because the next frame made no sense */
+	NODE_BEHIND = 8,    /* it was made together with its parent, the node before it; of no
+			     * meaning outside the recorder (trie.c) */
 };
 
 /* A module that a frame was found in.  A range that is used again by another file gets a new
@@ -118,6 +120,14 @@ enum shm_counter {
 	SHM_COUNTERS(X)
 #undef X
 		COUNTER_COUNT
+};
+
+/* Are the calls seen that libc makes for itself: mmap, brk, …? */
+enum shm_libc_maps {
+	LIBC_MAPS_NOT_ASKED,
+	LIBC_MAPS_SEEN,
+	LIBC_MAPS_IN_PART, /* shm_plan.libc_warning says why not all */
+	LIBC_MAPS_REFUSED, /* its code may not be changed */
 };
 
 #define SHM_FORKS 64u
@@ -218,7 +228,8 @@ struct shm_control {
 	uint64_t stderr_device, stderr_inode, stderr_special;
 	struct options options;
 	struct shm_family family;
-	struct shm_plan plan; /* (collector) allocators inside the executable */
+	struct shm_plan plan;	    /* (collector) allocators inside the executable */
+	_Atomic uint32_t libc_maps; /* enum shm_libc_maps */
 
 	/* For the collector's samples of memory maps; what does not fit is left out. */
 	_Atomic uint32_t own_count;
@@ -236,9 +247,11 @@ struct shm_control {
 #define SHM_START_SIZE                                                                             \
 	(SHM_CONTROL_SIZE +                                                                        \
 	 ((SHM_MAX_RINGS * sizeof(struct shm_position) + 65535) & ~(size_t)65535))
-#define SHM_NODE_SEGMENT_SIZE (SHM_NODES_PER_SEGMENT * sizeof(struct shm_node))
-#define SHM_MODULE_SEGMENT_SIZE (SHM_MODULES_PER_SEGMENT * sizeof(struct shm_module))
-#define SHM_RING_SIZE(order) (sizeof(struct shm_ring) + (sizeof(struct event) << (order)))
+/* Segments are mapped one by one: in whole pages, whatever the kernel's are. */
+#define SHM_PAGES(size) (((size) + ARCH_PAGE_MAX - 1) & ~(size_t)(ARCH_PAGE_MAX - 1))
+#define SHM_NODE_SEGMENT_SIZE SHM_PAGES(SHM_NODES_PER_SEGMENT * sizeof(struct shm_node))
+#define SHM_MODULE_SEGMENT_SIZE SHM_PAGES(SHM_MODULES_PER_SEGMENT * sizeof(struct shm_module))
+#define SHM_RING_SIZE(order) SHM_PAGES(sizeof(struct shm_ring) + (sizeof(struct event) << (order)))
 
 _Static_assert(sizeof(struct event) == 32, "two events a cache line");
 _Static_assert(sizeof(struct shm_node) == 16, "the budget is 64 bytes a node with its index");

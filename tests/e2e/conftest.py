@@ -19,6 +19,7 @@ def pytest_configure(config):
     surroundings.restore_signals()
     config.addinivalue_line("markers", "slow: left out by make test-quick")
     config.addinivalue_line("markers", "long: left out by make test, run by make test-long")
+    config.addinivalue_line("markers", "arch: run by make test-arch, for each processor")
     config.addinivalue_line("markers", "soak: depends on timing; repeated by make soak")
     if not hasattr(config, "workerinput") and not os.path.exists(harness.MEMOIR):
         raise pytest.UsageError(f"no {harness.MEMOIR}: build first, or set MEMOIR_BUILD")

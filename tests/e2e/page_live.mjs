@@ -25,6 +25,19 @@ await walk({
 		await page.waitForFunction(
 			(old) => document.querySelector("[data-card=flame] .said").innerText !== old, before);
 		is.boxes = (await boxes(page)).map((b) => b.name);
+		/* What is resident moves, too: its steps and its graph. */
+		await page.locator(".view-link", { hasText: "Resident memory" }).click();
+		const asked = () => page.locator("[data-step=requested]").getAttribute("data-bytes");
+		await page.locator("[data-step=requested]").waitFor();
+		is.resident = [Number(await asked())];
+		await page.waitForFunction((old) => document.querySelector("[data-step=requested]")
+			.dataset.bytes !== old, String(is.resident[0]));
+		is.resident.push(Number(await asked()));
+		await page.waitForFunction(() => / \d+ samples/.test(
+			document.querySelector("[data-card=over-time] .said")?.innerText));
+		const samples = await text(page, "[data-card=over-time] .said");
+		await page.waitForFunction((old) => document.querySelector(
+			"[data-card=over-time] .said").innerText !== old, samples);
 		await close(page);
 	},
 });

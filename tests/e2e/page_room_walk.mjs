@@ -48,7 +48,7 @@ await walk({
 				let release;
 				const held = new Promise((done) => { release = done; });
 				/* Facts are there before, as where another view was open. */
-				await page.route(/\/data\/[^/]+\/(?!overview|timeline|check)/, async (route) => {
+				await page.route(/\/data\/[^/]+\/(?!overview|timeline|matches)/, async (route) => {
 					await held;
 					await route.continue().catch(() => {});
 				});

@@ -36,14 +36,11 @@ static int census_compute(struct ask *a, void *answer)
 	return 0;
 }
 
-static int census_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+static void census_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_census *c = answer;
 
-	json_object(j, NULL);
 	json_number(j, "count", c->count);
-	json_end_object(j);
-	return 0;
 }
 
 static const struct param_row params[] = {
@@ -58,7 +55,7 @@ const struct question question_census = {
 	.filters = true,
 	.size = sizeof(struct answer_census),
 	.compute = census_compute,
-	.write_json = census_json,
+	.write_members = census_json,
 };
 """
 COLUMN = """\

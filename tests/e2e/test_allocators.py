@@ -81,29 +81,19 @@ def test_usable_size_is_the_allocators(compile_program, tmp_path):
         assert recorded.stdout == plain.stdout, name
 
 
+def check_mallocx(recording):
+    assert recording.total("make")["allocations"] == 100
+    assert recording.total("make")["allocated_bytes"] == 100000
+    assert recording.total("grow")["allocations"] == 100
+    assert recording.total("grow")["leaked_count"] == 0
+
+
 def test_linked_jemalloc(compile_program, record, tmp_path):
     """A program that is linked with jemalloc, and calls its own API."""
-    source = tmp_path / "own.c"
-    source.write_text("""
-#include <jemalloc/jemalloc.h>
-#include <stdlib.h>
-__attribute__((noinline)) static void *make(size_t n) { void *p = mallocx(n, MALLOCX_ALIGN(64));
-	__asm__ volatile("" : : "r"(p) : "memory"); return p; }
-__attribute__((noinline)) static void *grow(void *p, size_t n) { p = rallocx(p, n, 0);
-	__asm__ volatile("" : : "r"(p) : "memory"); return p; }
-int main(void) {
-	for (int i = 0; i < 100; i++) { void *p = make(1000); p = grow(p, 5000);
-		if (i % 2) dallocx(p, 0); else sdallocx(p, 5000, 0); }
-	free(malloc(77));
-	return 0;
-}
-""")
+    source = os.path.join(harness.PROGRAMS, "mallocx.c")
     program = tmp_path / "own"
     if os.system(f"gcc -O1 -g {source} -o {program} -ljemalloc"):
         pytest.skip("no jemalloc to link with")
     recording = record([program])
     assert recording.status == 0
-    assert recording.total("make")["allocations"] == 100
-    assert recording.total("make")["allocated_bytes"] == 100000
-    assert recording.total("grow")["allocations"] == 100
-    assert recording.total("grow")["leaked_count"] == 0
+    check_mallocx(recording)

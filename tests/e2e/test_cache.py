@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Recordings that were opened before: the same answers, from the cache."""
+import gzip
 import json
 import os
 import shutil
 import subprocess
+import urllib.request
 
 import pytest
 
 import harness
+import serving
 
 EVENTS = 300000
 
@@ -93,6 +96,107 @@ def test_damaged_cache_is_made_again(recording, tmp_path, damage):
     again = memoir("info", "--json", path, cache=tmp_path)
     assert (again.status, again.stdout, again.stderr) == (0, plain.stdout, b"")
     assert os.path.getsize(cached) == size
+
+
+def test_verdicts_are_kept(recording, tmp_path):
+    """What was judged once is read, as long as the same stacks are put together; and made again
+    where its file is damaged."""
+    path, _ = recording
+    rules = tmp_path / "frames"
+    rules.write_text("pool module imaginary : what it keeps\n")
+
+    def leaks(*more, env=None):
+        answer = memoir("leaks", "--json", *more, path, cache=tmp_path, env=env)
+        assert (answer.status, answer.stderr) == (0, b"")
+        return answer.stdout
+
+    def kept():
+        name, = [f for f in files(tmp_path) if f.endswith(".verdicts")]
+        return os.path.join(tmp_path, "memoir", name)
+
+    plain, held = leaks("--no-cache"), leaks("--no-cache", "--held")
+    assert json.loads(plain)["verdicts"] and files(tmp_path) == []
+    assert leaks() == plain
+    inode, size = os.stat(kept()).st_ino, os.path.getsize(kept())
+    assert leaks() == plain and leaks("--held") == held
+    assert os.stat(kept()).st_ino == inode
+    # Other rules make others of them.
+    other = {"MEMOIR_FRAMES": str(rules)}
+    assert leaks(env=other) == leaks("--no-cache", env=other) != plain
+    assert os.stat(kept()).st_ino != inode and leaks() == plain
+    for place in 0, size // 2, size - 1:
+        with open(kept(), "r+b") as file:
+            file.seek(place)
+            byte = file.read(1)
+            file.seek(place)
+            file.write(bytes([byte[0] ^ 1]))
+        inode = os.stat(kept()).st_ino
+        assert leaks() == plain and os.stat(kept()).st_ino != inode
+        inode = os.stat(kept()).st_ino
+        assert leaks() == plain and os.stat(kept()).st_ino == inode
+    os.truncate(kept(), 5)
+    assert leaks() == plain
+
+
+FIRST_VIEWS = ["timeline", "overview?sentences=quick&verdicts=false", "overview",
+               "leaks?spark=80&skip=0&count=60", "flame?measure=peak", "timeline_leaked",
+               "functions?measure=peak&sort_by=own&count=100"]
+
+
+def test_first_answers_are_kept(tmp_path, monkeypatch):
+    """A server that opens a recording again has what the page asks first; it is made again where
+    names, rules or the file's own name are others, or the file of answers is damaged."""
+    path = tmp_path / "app.dat"
+    generate(str(path), 500000)
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+
+    def kept():
+        return [os.path.join(cache, "memoir", f) for f in files(cache) if f.endswith(".answers")]
+
+    def ask(file, older=None):
+        """What it answers, and the file of answers once it is there, and another one than that."""
+        with serving.Server(file) as server:
+            row, = server.ready()
+            answers = []
+            for view in FIRST_VIEWS:
+                request = urllib.request.Request(f"{server.address}/data/{row['id']}/{view}",
+                                                 headers={"Accept-Encoding": "gzip"})
+                with urllib.request.urlopen(request, timeout=60) as answer:
+                    body = answer.read()
+                    packed = answer.headers["Content-Encoding"] == "gzip"
+                    answers.append(gzip.decompress(body) if packed else body)
+            if older is not None:
+                harness.wait_for(lambda: kept() and os.stat(kept()[0]).st_ino != older,
+                                 what="the answers to be kept")
+            return answers
+
+    monkeypatch.setenv("MEMOIR_CACHE_LIMIT", "0")
+    plain = ask(path)
+    monkeypatch.delenv("MEMOIR_CACHE_LIMIT")
+    assert kept() == [] and ask(path, 0) == plain
+    inode = os.stat(kept()[0]).st_ino
+    assert ask(path) == plain
+    assert os.stat(kept()[0]).st_ino == inode, "some were made again"
+
+    def flip(file):
+        file.seek(os.path.getsize(kept()[0]) // 2)
+        byte = file.read(1)
+        file.seek(-1, os.SEEK_CUR)
+        file.write(bytes([byte[0] ^ 1]))
+    for damage in flip, lambda file: file.truncate(20), lambda file: file.truncate(0):
+        with open(kept()[0], "r+b") as file:
+            damage(file)
+        assert ask(path, os.stat(kept()[0]).st_ino) == plain
+
+    renamed = path.with_name("other.dat")
+    path.rename(renamed)
+    assert ask(renamed, os.stat(kept()[0]).st_ino) == [
+        a.replace(b'"app.dat"', b'"other.dat"') for a in plain]
+    rules = tmp_path / "frames"
+    rules.write_text("pool module imaginary : what it keeps\n")
+    monkeypatch.setenv("MEMOIR_FRAMES", str(rules))
+    assert ask(renamed, os.stat(kept()[0]).st_ino) != plain
 
 
 @pytest.mark.parametrize(

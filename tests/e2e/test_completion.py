@@ -15,9 +15,12 @@ from test_api import TABLE
 
 HELP = harness.execute([harness.MEMOIR, "help"]).stdout.decode() if TABLE else ""
 COMMANDS = re.findall(r"^  (\w[\w-]*) ", HELP.split("\n\n")[2] if HELP else "", flags=re.M)
-MEMBERS = re.findall(r"^  jemalloc ([\w-]+)",
-                     harness.execute([harness.MEMOIR, "jemalloc", "--help"]).stdout.decode(),
-                     flags=re.M) if TABLE else []
+GROUPS = ("jemalloc", "fleet")
+MEMBERS = [[group, name] for group in GROUPS
+           for name in re.findall(rf"^  {group} ([\w-]+)",
+                                  harness.execute([harness.MEMOIR, group,
+                                                   "--help"]).stdout.decode(),
+                                  flags=re.M)] if TABLE else []
 ALIASES = ["export-heaptrack", "export-replay"]
 
 
@@ -48,8 +51,8 @@ def test_questions():
     assert set(complete("ask", "")) == {e["question"] for e in TABLE if "question" in e}
 
 
-@pytest.mark.parametrize("words", [[c] for c in COMMANDS if c not in ("jemalloc", "ask")] +
-                         [["jemalloc", m] for m in MEMBERS] + [["ask", "flame"]], ids=" ".join)
+@pytest.mark.parametrize("words", [[c] for c in COMMANDS if c not in (*GROUPS, "ask")] +
+                         MEMBERS + [["ask", "flame"]], ids=" ".join)
 def test_options(words):
     rows = harness.execute([harness.MEMOIR, *words, "--help"]).stdout.decode()
     options = set(re.findall(r"^ +(?:-\w, +)?(--[\w-]+)", rows, flags=re.M))
@@ -58,8 +61,8 @@ def test_options(words):
     assert all(meaning for _, meaning in offered), words
 
 
-@pytest.mark.parametrize("words", [[c] for c in COMMANDS if c not in ("jemalloc", "ask")] +
-                         [["jemalloc", m] for m in MEMBERS], ids=" ".join)
+@pytest.mark.parametrize("words", [[c] for c in COMMANDS if c not in (*GROUPS, "ask")] +
+                         MEMBERS, ids=" ".join)
 def test_values(words):
     rows = harness.execute([harness.MEMOIR, *words, "--help"]).stdout.decode()
     for option, value in re.findall(r"^ +(?:-\w, +)?--([\w-]+) (\S+)", rows, flags=re.M):

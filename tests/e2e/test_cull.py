@@ -14,8 +14,14 @@ TOTALS = ["events", "allocations", "deallocations", "reallocations", "allocated_
 
 
 def culled(record, command, milliseconds, *options, name="cull.dat", **keywords):
-    return record(command, name=name, options=["--cull", "--cull-lifetime", str(milliseconds),
-                                               "--no-write-binaries", *options], **keywords)
+    return plain(record, command, "--cull", "--cull-lifetime", str(milliseconds), *options,
+                 name=name, **keywords)
+
+
+def plain(record, command, *options, name="plain.dat", **keywords):
+    """Without memory maps, whose events are never left out."""
+    return record(command, name=name, options=["--no-maps", "--no-write-binaries", *options],
+                  **keywords)
 
 
 def written(recording):
@@ -70,10 +76,10 @@ def test_other_thread(compile_program, record, milliseconds, gone):
 
 def test_chains(compile_program, record):
     program = compile_program("cull")
-    plain = record([program, "chains", "2000"], name="plain.dat")
+    whole = plain(record, [program, "chains", "2000"])
     recording = culled(record, [program, "chains", "2000"], 10000)
-    same_totals(plain, recording)
-    assert by_stack(plain) == by_stack(recording)
+    same_totals(whole, recording)
+    assert by_stack(whole) == by_stack(recording)
     assert removed(recording) == 1980 * 6
     # Twenty chains are kept whole: 1 + 6 allocations, 6 beginnings of a realloc, and a THREAD.
     assert written(recording) == 20 * 13 + 1
@@ -83,9 +89,9 @@ def test_chains(compile_program, record):
 def test_temporary_is_what_it_was(compile_program, record):
     """A block is temporary if its thread's next event frees it, whatever is left out between."""
     program = compile_program("cull")
-    plain = record([program, "temporary", "1000"], name="plain.dat")
+    whole = plain(record, [program, "temporary", "1000"])
     recording = culled(record, [program, "temporary", "1000"], 100)
-    same_totals(plain, recording)
+    same_totals(whole, recording)
     assert removed(recording) == 1200
     assert recording.info["temporary"] == 1000
 
@@ -94,18 +100,18 @@ def test_many(compile_program, record):
     """Five million brief allocations: a small file with exact figures."""
     program = compile_program("cull")
     count = "1000000" if os.environ.get("MEMOIR_QUICK") else "5000000"
-    plain = record([program, "many", count], name="plain.dat", options=["--no-write-binaries"])
+    whole = plain(record, [program, "many", count])
     recording = culled(record, [program, "many", count], 10000)
-    same_totals(plain, recording)
-    assert by_stack(plain) == by_stack(recording)
-    assert recording.info["peak_bytes"] == plain.info["peak_bytes"]
-    assert recording.info["peak_count"] == plain.info["peak_count"]
-    assert recording.info["free_stacks"] == plain.info["free_stacks"]
+    same_totals(whole, recording)
+    assert by_stack(whole) == by_stack(recording)
+    assert recording.info["peak_bytes"] == whole.info["peak_bytes"]
+    assert recording.info["peak_count"] == whole.info["peak_count"]
+    assert recording.info["free_stacks"] == whole.info["free_stacks"]
     peaks = [{tuple(f.get("function") for f in s["backtrace"]): (s["count"], s["bytes"])
               for s in harness.tops_of(r.path)["peak"]}
-             for r in (plain, recording)]
+             for r in (whole, recording)]
     assert peaks[0] == peaks[1]
-    assert os.path.getsize(recording.path) < 65536 < os.path.getsize(plain.path)
+    assert os.path.getsize(recording.path) < 65536 < os.path.getsize(whole.path)
     assert removed(recording) > int(count)
 
 
@@ -122,9 +128,9 @@ def test_oracle(compile_program, record, threads, milliseconds):
         assert {k: info[k] for k in keys} == {k: counted[k] for k in keys}
         assert info["peak_bytes"] == counted["peak_bytes"]
         assert info["leaked_bytes"] == counted["leaked_bytes"]
-        plain = record([program, threads, "40000"], name="plain.dat")
-        same_totals(plain, recording)
-        assert by_stack(plain) == by_stack(recording)
+        whole = plain(record, [program, threads, "40000"])
+        same_totals(whole, recording)
+        assert by_stack(whole) == by_stack(recording)
     made, again = recording.total("oracle_alloc"), recording.total("oracle_realloc")
     assert made["allocations"] + again["allocations"] == counted["allocations"]
     assert made["allocated_bytes"] + again["allocated_bytes"] == counted["allocated_bytes"]

@@ -17,10 +17,11 @@ from test_api import GENERATE, TABLE, random_filter
 from web import Server, all_done
 
 QUESTIONS = [e for e in TABLE if "question" in e]
+OF_FILES = [e for e in QUESTIONS if e["kind"] != "fleet"]  # those: test_fleet_groups.py
 # What a server has besides questions: files as a whole, other tools' formats and names, streams.
 RESOURCES = re.compile(r"/data/{id}/(export/.*|dynamic_(constants|statics)(_ascii_tree)?(/.*)?|"
                        r"allocation_ascii_tree|allocation_groups|backtrace/.*|backtraces|mallopts|raw_allocations|"
-                       r"timeline_leaked|tree|statistics_report|graph|find_names|"
+                       r"timeline_leaked|tree|statistics_report|(map_)?graph|find_names|"
                        r"script|execute_script|script_files/.*|"
                        r"(allocation|map)_filter_to_script)")
 # Words of a command's line that are parameters.
@@ -80,6 +81,9 @@ def texts(server, name):
              "group_by": [row["name"] for row in api["groups"]],
              "file": [server.source or "none.c"],
              "text": ["size > 1 and fun", "leaked or ", "", "call = "],
+             "fail_on": ["+1% peak", "+0 leaks per function,+5 allocations"],
+             **{"max_" + name: ["10k", "0"] for name in ("peak", "leaked", "leaks", "allocations",
+                                                        "allocated", "temporary")},
              "number": ["0"], "against": ["20%", server.ids[1]]}
     return known.get(name, ["main", "x"])
 
@@ -191,7 +195,7 @@ def test_only_recordings_and_folders_of_them_are_waited_for():
         e["question"]: {"recording": 3, "processes": 2}.get(e["kind"], 0) for e in QUESTIONS}
 
 
-@pytest.mark.parametrize("endpoint", QUESTIONS, ids=lambda e: e["question"])
+@pytest.mark.parametrize("endpoint", OF_FILES, ids=lambda e: e["question"])
 def test_the_same_bytes(server, endpoint):
     file = server.files[endpoint["kind"]][0]
     path = server.paths[file]
@@ -237,7 +241,7 @@ def test_the_same_bytes(server, endpoint):
         assert commands, "its command was never asked"
 
 
-@pytest.mark.parametrize("endpoint", QUESTIONS, ids=lambda e: e["question"])
+@pytest.mark.parametrize("endpoint", OF_FILES, ids=lambda e: e["question"])
 def test_a_file_of_another_kind(server, endpoint):
     given = {name: "0" for name in [row["name"] for row in endpoint["parameters"]
                                     if row["required"]] + path_words(endpoint)}

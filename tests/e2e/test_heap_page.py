@@ -47,7 +47,8 @@ def test_files(seen):
     assert (is_["second"][0] == "second_run.heap"
             and binary(is_["second"][1]) == pytest.approx(40141950, rel=0.002))
     assert is_["files"] == ["out.heap", "second_run.heap"]
-    assert {"Recordings", "Statistics", "Heap profile"} == set(is_["column"])
+    assert set(is_["column"]) == {"Recordings", "Statistics", "Heap profile",
+                                  "This view as a script"}
     assert ("bad.heap cannot be shown" in is_["broken"]
             and "the sampling rate is not a number" in is_["broken"])
     assert is_["unknown"] == "The server does not have this file"

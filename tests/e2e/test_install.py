@@ -15,7 +15,8 @@ import shells
 
 pytestmark = pytest.mark.xdist_group("staging")
 # The others must never install anything.
-INSTALLING = {"deps", "demo", "test", "test-quick", "test-long", "bench", "fuzz", "soak"}
+INSTALLING = {"deps", "demo", "cross", "test", "test-quick", "test-arch", "test-long", "bench",
+              "fuzz", "soak"}
 
 
 def make(*words, check=True, **keywords):

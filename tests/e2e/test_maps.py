@@ -3,6 +3,7 @@
 import contextlib
 import os
 import subprocess
+import time
 import urllib.error
 
 import pytest
@@ -57,9 +58,10 @@ def maps_of(path, *options):
 
 
 def of_source(maps, source):
-    """The maps that a source file has made, in order of time."""
-    return [m for m in maps if any(f.get("source", "").endswith(source)
-                                   for f in m.get("source", {}).get("backtrace", []))]
+    """The maps that a source file has made itself, not libc for it, in order of time."""
+    return [m for m in maps if m["name"] not in ("[anon:glibc]", "[heap]")
+            and any(f.get("source", "").endswith(source)
+for f in m.get("source", {}).get("backtrace", []))]
 
 
 def stamp(thing, key="timestamp"):
@@ -220,6 +222,61 @@ def test_many_threads(compile_program, record, mode, env):
         assert source["source"]["call"] == "munmap"
         assert source["source"]["thread"] == m["source"]["thread"]
         assert stamp(m) < stamp(m["deallocation"])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_race(compile_program, record, mode):
+    """Eight threads unmap and replace each other's maps: nothing is missing, nothing is there
+    twice, and of what is left the oracle is the program."""
+    recording = record([compile_program("maps_race"), "8", "1500"], mode=mode, timeout=120)
+    assert recording.status == 0
+    lines = facts(recording.stdout)
+    counts = {word: int(number) for word, number in (line for line in lines if len(line) == 2)}
+    assert counts["foreign"] > 2000 and counts["over"] > 1000
+    maps = of_source(maps_of(recording.path), "maps_race.c")
+    assert len(maps) == counts["made"]
+    assert {m["address"]: m["size"] for m in maps if "deallocation" not in m} == {
+        int(line[1]): int(line[2]) for line in lines if line[0] == "left"}
+    assert len({m["source"]["thread"] for m in maps}) == 8
+    ended = [m["deallocation"]["source"] for m in maps if "deallocation" in m]
+    assert sum(e["call"] == "mmap" for e in ended) == counts["over"]
+    assert all(e["call"] in ("munmap", "mmap") for e in ended)
+    assert sum(m["source"]["thread"] != m["deallocation"]["source"]["thread"]
+               for m in maps if "deallocation" in m) >= counts["foreign"]
+    # Two are never at one address at one time.
+    lives = sorted((r["address"], r["size"], stamp(r),
+                    stamp(r["deallocation"]) if "deallocation" in r else 2**63)
+                   for m in maps for r in m["regions"])
+    by_page = {}
+    for address, size, begun, gone in lives:
+        for page in range(address, address + size, PAGE):
+            by_page.setdefault(page, []).append((begun, gone))
+    for spans in by_page.values():
+        spans.sort()
+        assert all(a[1] <= b[0] for a, b in zip(spans, spans[1:]))
+
+
+def processor_ns(pid):
+    with open(f"/proc/{pid}/schedstat", encoding="ascii") as text:
+        return int(text.read().split()[0])
+
+
+def test_polling_is_cheap(compile_program, tmp_path):
+    """With 2,000 mappings the collector takes less than a hundredth of a core to look at them."""
+    path = str(tmp_path / "out.dat")
+    with running(compile_program("maps_many"), path, "run", arguments=("2000",)) as steps:
+        steps.reached(b"1")
+        program, = harness.descendants(steps.process.pid)
+        with open(f"/proc/{program}/maps", encoding="ascii", errors="replace") as text:
+            assert len(text.readlines()) > 2000
+        time.sleep(3)  # the first samples are closer together
+        before, began = processor_ns(steps.process.pid), time.monotonic()
+        time.sleep(5)
+        took = processor_ns(steps.process.pid) - before
+        share = took / 1e9 / (time.monotonic() - began)
+        print(f"{100 * share:.2f} % of a core")
+        steps.go_on()
+    assert 0.0005 < share < 0.01  # it does look
 
 
 def test_remap(compile_program, record):
@@ -450,7 +507,12 @@ def test_allocations_of_a_map(compile_program, tmp_path):
     holders = [m for m in maps_of(path)
                if any(r["address"] <= large["address"] < r["address"] + r["size"]
                       for r in m["regions"])]
-    assert [m["name"] for m in holders] == [""] and "source" not in holders[0]
+    assert [m["name"] for m in holders] == ["[anon:glibc]"]
+    # Both were mapped by libc, for who wanted them.
+    for m in holders[0], heap:
+        assert any(f.get("source", "").endswith("heap_maps.c") for f in m["source"]["backtrace"])
+    assert holders[0]["source"]["call"] == "mmap" and heap["source"]["call"] == "brk"
+    assert sum(g["bytes"] for g in heap["grown_by"]) >= heap["size"] - (64 << 10)
     assert harness.ask("allocations", "--json", "-F", f"map = {holders[0]['id']} and size > 1M",
                        path)["total_count"] == 1
 
@@ -462,7 +524,9 @@ def test_server(finished):
         (recording,) = server.ready()
         data = f"/data/{recording['id']}"
         answer = server.get(f"{data}/maps?with_regions=true&with_usage_history=true&count=1000")
-        assert answer == {"maps": maps, "total_count": len(maps)}
+        assert answer["maps"] == maps and answer["total_count"] == len(maps)
+        assert answer["total_size"] == sum(m["size"] for m in maps)
+        assert answer["total_rss"] == sum(m["rss"] for m in maps)
         some = server.get(
             f"{data}/maps?sort_by=size&order=dsc&skip=1&count=2&memoir=only_false&stacks=false")
         mine = sorted((m for m in maps if not m["is_own"]), key=lambda m: -m["size"])

@@ -334,6 +334,7 @@ def test_live(compile_program, tmp_path):
     assert "still being recorded" in is_["mark"] and "still runs" in is_["banner"]
     first, second = (int(is_[key].split()[0].replace(",", "")) for key in ("first", "second"))
     assert 100_000 <= first < second and "grow" in is_["boxes"]
+    assert 0 < is_["resident"][0] < is_["resident"][1]
     assert seen["problems"] == []
 
 

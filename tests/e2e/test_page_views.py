@@ -281,10 +281,10 @@ def test_threads(seen, report):
 def test_histograms(seen, report):
     is_ = walked(seen, "histograms")
     assert blocks(is_["total"]) == report["allocations"]
-    assert "64 B to 127 B" in is_["said"][0] and "%" in is_["said"][1]
+    assert "1.00 KiB to under 2.00 KiB" in is_["said"][0] and "%" in is_["said"][1]
     assert "sizes" in is_["said"][2] and min(is_["bars"]) > 8
-    assert "64 B to 127 B" in is_["tip"] and "32 B to 63 B" in is_["focused"]
-    assert is_["weight"] == "count" and "64 B to 127 B" in is_["table"][2]
+    assert "128 B to 255 B" in is_["tip"] and "64 B to 127 B" in is_["focused"]
+    assert is_["weight"] == "count" and "64 B to 127 B" in is_["table"][1]
     assert is_["filter"] == "leaked" and blocks(is_["linked"]) == report["leaked"]["count"]
 
 

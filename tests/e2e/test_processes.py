@@ -338,6 +338,40 @@ def test_script(compile_program, tmp_path):
     assert run.status == 12, run
     program, = named(found, "family")
     assert sizes(program, "in_parent") == [12000]
+    # Even where it became the next program before anybody could look.
+    shell = root(found)
+    assert os.path.basename(shell.info["executable"]) in ("dash", "bash", "sh")
+    assert harness.ask("info", "--json", shell.path)["went_on_as"] == {
+        "executable": program.info["executable"], "file": os.path.basename(program.path)}
+
+
+def test_what_a_process_became_is_said(compile_program, tmp_path):
+    """Who opens the first recording of a chain is led to the last, wherever the folder is now."""
+    program = compile_program("family")
+    run, found = start(["env", "nice", program, "exec", "execv", program, "leaf"], tmp_path / "r",
+                       "run", children=False)
+    assert run.status == 12, run
+    at = root(found)
+    last = found[[sizes(r, "in_parent") for r in found].index([12000])]
+    moved = tmp_path / "moved"
+    os.rename(tmp_path / "r", moved)
+    name = os.path.basename(last.path)
+    text = harness.execute([harness.MEMOIR, "report", str(moved / os.path.basename(at.path))])
+    assert f"went on as   {program}, recorded in {moved / name}\n".encode() in text.stdout, text
+    warning = harness.ask("ask", "overview", str(moved / os.path.basename(at.path)))["warnings"][0]
+    assert warning["kind"] == "went_on" and warning["text"].endswith(f" is in {name}.")
+    info = harness.ask("info", "--json", str(moved / name))
+    assert info["end_reason"] == "exit" and "went_on_as" not in info
+    # What came next was not kept: nothing is said of it.
+    os.remove(moved / name)
+    between = harness.ask("info", "--json", str(moved / os.path.basename(at.path)))["went_on_as"]
+    assert between["file"] not in (name, os.path.basename(at.path))
+    for left in os.listdir(moved):
+        if left != os.path.basename(at.path):
+            path = moved / left
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert "went_on_as" not in harness.ask("info", "--json",
+                                           str(moved / os.path.basename(at.path)))
 
 
 def test_children_of_a_wrapper_are_mentioned(compile_program, tmp_path):

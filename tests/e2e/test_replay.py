@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 
@@ -13,6 +14,7 @@ import pytest
 
 import harness
 
+LIBC = "/usr/lib/x86_64-linux-gnu/libc.so.6"
 ALLOCATORS = ["jemalloc", "tcmalloc", "mimalloc"]
 SQL = ("create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n "
        "where i < 2000) "
@@ -350,6 +352,86 @@ def test_touch(compile_program, record):
         assert 64 << 20 <= rss[how]["peak_rss"] < 72 << 20
         assert rss[how]["end_rss"] >= 64 << 20 and rss[how]["page_faults"] > 0
         assert rss[how]["fragmentation_bytes"] == rss[how]["peak_rss"] - rss[how]["peak_bytes"]
+
+
+def heap_of(path):
+    """What was resident of the allocator's memory when the program had done its work."""
+    answer = harness.ask("rss", "--json", path)
+    return sum(t["bytes"] for t in answer["terms"]
+               if t["name"] in ("requested", "rounding", "free_parts", "free_pages", "allocator"))
+
+
+def test_what_if_comes_true(compile_program, record, tmp_path):
+    """Six threads keep what they freed, each in an arena of its own.  What a replay says that trim
+    and one arena give back, they give back when the program does it."""
+    program = [compile_program("kept", flags=("-O1",)), LIBC, "1200"]
+    recording = record(program)
+    plain = heap_of(recording.path)
+    changes = ["trim", "arena-max=1", "arena-max=1,trim"]
+    options = [o for change in changes for o in ("--what-if", change)]
+    base, *changed = replay("-r", "1", *options, recording.path)["allocators"]
+    assert "what_if" not in base and base["allocator"] == "glibc"
+    assert base["end_rss"] == pytest.approx(plain, rel=0.1) and plain > 40 << 20
+    assert [c["what_if"] for c in changed] == changes
+    for change in changed:
+        assert change["gives_back_at_end"] == base["end_rss"] - change["end_rss"]
+        assert change["gives_back_at_peak"] == base["peak_rss"] - change["peak_rss"]
+    trim, arena, both = (c["gives_back_at_end"] for c in changed)
+    assert trim > 0.8 * plain and 0.7 * plain < arena < both
+    assert min(c["gives_back_at_peak"] for c in changed) > 0.5 * plain
+    done = harness.record([*program, "trim"], str(tmp_path / "trim.dat"))
+    assert plain - heap_of(done.path) == pytest.approx(trim, rel=0.1)
+    done = harness.record(program, str(tmp_path / "arena.dat"),
+                          env={"GLIBC_TUNABLES": "glibc.malloc.arena_max=1"})
+    assert plain - heap_of(done.path) == pytest.approx(arena, rel=0.1)
+
+
+def test_what_if_other_allocators(compile_program, record):
+    """Each knows a way to give memory back, and jemalloc's decay is asked about in the program's
+    time."""
+    recording = record([compile_program("kept", flags=("-O1",))])
+    changes = [f"allocator={name},trim" for name in ALLOCATORS]
+    options = [o for change in changes for o in ("-W", change)]
+    answer = replay("-r", "1", *options, "-W", "decay=0,allocator=jemalloc", recording.path)
+    base, *changed, soon = answer["allocators"]
+    for change, name in zip(changed, ALLOCATORS):
+        assert name in change["library"]
+        assert change["gives_back_at_end"] > 0.5 * base["end_rss"]
+    assert "jemalloc" in soon["library"] and answer["decay_divided_by"] >= 1
+    assert soon["peak_rss"] < 0.6 * base["peak_rss"]
+    # What is changed may be another allocator than the program's.
+    never, at_once = replay("-r", "1", "-a", "MALLOC_CONF=dirty_decay_ms:-1 jemalloc",
+                            "-W", "decay=0", recording.path)["allocators"]
+    assert "jemalloc" in never["library"] and never["peak_rss"] > 3 * at_once["peak_rss"]
+
+
+def test_what_if_text(compile_program, record):
+    recording = record([compile_program("kept", flags=("-O1",))])
+    done = harness.execute([harness.MEMOIR, "replay", "-r", "1", recording.path, "--what-if",
+                            "trim", "-W", "arena-max=2"])
+    text = done.stdout.decode()
+    assert done.status == 0 and not done.stderr, f"{done}"
+    head, *rows = [line.split() for line in text.splitlines() if re.search(
+        r"what if$|as it is: glibc$| trim$| arena-max=2$", line)]
+    assert " ".join(head).startswith("RSS at end gives back peak RSS gives back")
+    assert [row[-1] for row in rows] == ["glibc", "trim", "arena-max=2"]
+    assert all(row.count("%") == 2 for row in rows[1:])
+    assert "all that is free is given back" in text
+
+
+def test_what_if_refusals(recordings, compile_program):
+    path = recordings["sqlite"].path
+    assert "'shrink' is not trim" in refused(path, "--what-if", "shrink")
+    assert "decay is jemalloc's" in refused(path, "-W", "decay=1s")
+    assert "arena-max is 1 to" in refused(path, "-W", "arena-max=0")
+    assert "not libmimalloc" in refused(path, "-W", "arena-max=1,allocator=mimalloc")
+    assert "'nosuchmalloc'" in refused(path, "-W", "allocator=nosuchmalloc")
+    assert "one allocator" in refused(path, "-W", "trim", "-a", "jemalloc", "-a", "mimalloc",
+                                      status=2)
+    library = compile_program("countlib.so")
+    done = harness.execute([harness.MEMOIR, "replay", "--json", "-r", "1", path, "-W",
+                            f"trim,allocator={library}"])
+    assert done.status == 1 and b"no way to give memory back" in done.stderr
 
 
 def test_text(recordings):

@@ -515,7 +515,7 @@ def test_endless_heads(server, start):
 
 @pytest.mark.parametrize("address, headers, status, words", [
     ("/list?x=" + "a" * 40_000, {}, 414, "address"),
-    ("/data/last/check?filter=" + "+" * 100_000, {}, 414, "address"),
+    ("/data/last/matches?filter=" + "+" * 100_000, {}, 414, "address"),
     ("/list", {"X-Long": "b" * 40_000}, 431, "head"),
     ("/list", {f"X-{i}": "c" * 5000 for i in range(16)}, 431, "head"),
 ])
@@ -525,8 +525,8 @@ def test_too_long(server, address, headers, status, words):
 
 
 def test_long_enough(server):
-    allocations = server.json("/data/last/check")["count"]
-    answer = server.json(f"/data/last/check?filter=not+function+%3D+%22{'f' * 30_000}%22")
+    allocations = server.json("/data/last/matches")["count"]
+    answer = server.json(f"/data/last/matches?filter=not+function+%3D+%22{'f' * 30_000}%22")
     assert answer["ok"] and answer["count"] == allocations
     assert server.ask("/list", headers={"X-Long": "b" * 30_000}).status == 200
 
@@ -589,7 +589,7 @@ def test_many_clients(tmp_path):
     `bench.py --only api` does the same on 10 million."""
     path = str(tmp_path / "some.dat")
     subprocess.run([GENERATE, path, "300000"], check=True, stdout=subprocess.DEVNULL)
-    paths = ["check", "timeline?points=200", "flame?limit=500", "functions?count=50",
+    paths = ["matches", "timeline?points=200", "flame?limit=500", "functions?count=50",
              "allocation_groups?count=20&spark=20",
              "allocations?count=50&sort_by=size&order=dsc", "histogram", "threads", "leaks?count=5",
              "address_space?rows=64&columns=50"]

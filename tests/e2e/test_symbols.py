@@ -287,6 +287,33 @@ def test_assembler(tmp_path):
         ("_start", 6), ("bare", 11)]
 
 
+def test_call_with_a_delay_slot(tmp_path):
+    """On MIPS a call returns behind the instruction after it, which may be of another line."""
+    source, assembly, path = (tmp_path / name for name in ("delay.c", "delay.s", "delay.so"))
+    source.write_text("""void *malloc(unsigned long);
+void *make(unsigned long n)
+{
+	void *p = malloc(n);
+
+	__asm__ volatile("" : : "r"(p));
+	return p;
+}
+""")
+    clang = ["clang", "--target=mips64el-linux-gnuabi64", "-O2", "-g", "-fPIC"]
+    sh(*clang, "-S", source, "-o", assembly)
+    text, count = re.subn(r"(\.loc\t(\d+) 4 [^\n]*\n(?:.*\n)*?)(\tjalr\t\$25\n)",
+                          r"\1call:\n\3\t.loc\t\2 6 2\n", assembly.read_text(), count=1)
+    assert count == 1
+    assembly.write_text(text)
+    sh(*clang, "-nostdlib", "-shared", "-fuse-ld=lld", assembly, "-o", path,
+       "-Wl,--unresolved-symbols=ignore-all")
+    call = next(int(line.split()[0], 16) for line in sh("nm", path).splitlines()
+                if line.endswith(" call"))
+    found = resolve(path, [call, call + 4, call + 7])
+    assert found[call] == found[call + 7] == [("make", str(source), 4, 12)]
+    assert found[call + 4][0][2] == 6, "the instruction behind the call is of another line"
+
+
 def test_units_with_and_without(tmp_path):
     (tmp_path / "bare.c").write_text("int bare(int x) { return x * 3; }\n")
     (tmp_path / "main.c").write_text(

@@ -39,14 +39,16 @@ def table_row(usage, what):
 
 help_text = said("help")
 commands = listed(help_text.split("\n\n")[2] + "\n")
-members = listed(re.search(r"^Commands:\n(.*?)\n\n", said("jemalloc", "--help"), re.S | re.M)[1] +
-                 "\n")
+GROUPS = ("jemalloc", "fleet")
+members = {group: listed(re.search(r"^Commands:\n(.*?)\n\n", said(group, "--help"),
+                                   re.S | re.M)[1] + "\n") for group in GROUPS}
 bad = []
 
 # The lists.
 PAGE = "docs/commands.md"
 old = new = read(PAGE)
-for title, rows in (("## All commands", commands), ("## Commands of memoir jemalloc", members)):
+for title, rows in (("## All commands", commands),
+                    *((f"## Commands of memoir {group}", members[group]) for group in GROUPS)):
     lines = ["| command | what it does |", "|---|---|", *(table_row(*row) for row in rows)]
     new = re.sub(re.escape(title) + r"\n.*?(?=^## |\Z)",
                  lambda _: title + "\n\n" + "\n".join(lines) + "\n\n", new, flags=re.S | re.M)
@@ -59,7 +61,7 @@ elif new != old:
 
 # The examples.
 known = {usage.split()[0] for usage, _ in commands}
-known_members = {usage.split()[1] for usage, _ in members}
+known_members = {tuple(usage.split()[:2]) for rows in members.values() for usage, _ in rows}
 options = {}
 examples = 0
 for path in ("README.md", PAGE):
@@ -69,8 +71,8 @@ for path in ("README.md", PAGE):
             if words[:1] != ["memoir"] or len(words) < 2:
                 continue
             examples += 1
-            name = words[1:3] if words[1] == "jemalloc" else words[1:2]
-            if name[0] not in known or len(name) == 2 and name[1] not in known_members:
+            name = words[1:3] if words[1] in GROUPS else words[1:2]
+            if name[0] not in known or len(name) == 2 and tuple(name) not in known_members:
                 bad.append(f"{path}: there is no command {' '.join(name)}: {line}")
                 continue
             key = " ".join(name)
@@ -86,6 +88,6 @@ for path in ("README.md", PAGE):
                     if re.fullmatch(r"--?[a-zA-Z][\w-]*", word) and word not in options[key]]
 for line in bad:
     print(line)
-print(f"{len(commands)} commands, {len(members)} of jemalloc, {examples} examples, "
+print(f"{len(commands)} commands, {len(members['jemalloc'])} of jemalloc, {examples} examples, "
       f"{len(bad)} faults")
-sys.exit(1 if bad or len(commands) < 20 or len(members) < 10 or examples < 20 else 0)
+sys.exit(1 if bad or len(commands) < 20 or len(members["jemalloc"]) < 10 or examples < 20 else 0)

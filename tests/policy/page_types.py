@@ -35,6 +35,9 @@ def union(words, before):
     line = f"{before} {' | '.join(words)};"
     if len(line.expandtabs(4)) <= 100:
         return line
+    tabs = "\t" * (len(before) - len(before.lstrip("\t")) + 1)
+    if len(tabs) * 4 + len(" | ".join(words)) + 1 <= 100:
+        return f"{before}\n{tabs}{' | '.join(words)};"
     indent = "\n" + "\t" * (len(before) - len(before.lstrip("\t")) + 1) + "| "
     return before + indent + indent.join(words) + ";"
 

@@ -12,8 +12,8 @@ import re
 import subprocess
 import sys
 
-# Twice as many before anybody counted.
-LIMITS = {"src/base/buf.h": 226, "src/base/buf_text.h": 226}
+# Twice as many before anybody counted, for 20 files less.
+LIMITS = {"src/base/buf.h": 226, "src/base/buf_text.h": 280}
 
 
 def read_rules(build):

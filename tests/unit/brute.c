@@ -11,8 +11,8 @@ void brute_init(struct brute *b, const struct model *m, struct locations *p)
 	for (uint32_t i = 0; i < b->count; i++)
 		b->next[i] = NO_ALLOCATION;
 	for (uint32_t i = 0; i < b->count; i++)
-		if (m->allocations.previous[i] != NO_ALLOCATION)
-			b->next[m->allocations.previous[i]] = i;
+		if (columns_previous(&m->allocations, i) != NO_ALLOCATION)
+			b->next[columns_previous(&m->allocations, i)] = i;
 }
 
 void brute_release(struct brute *b)
@@ -29,28 +29,29 @@ static uint32_t known(const struct brute *b, uint32_t stack)
 
 uint32_t brute_stack(const struct brute *b, uint32_t row)
 {
-	return known(b, b->m->allocations.stack[row]);
+	return known(b, columns_stack(&b->m->allocations, row));
 }
 
 uint32_t brute_free_stack(const struct brute *b, uint32_t row)
 {
-	return known(b, b->m->allocations.free_stack[row]);
+	return known(b, columns_free_stack(&b->m->allocations, row));
 }
 
 bool brute_leaked(const struct brute *b, uint32_t row)
 {
-	return b->m->allocations.freed_at[row] == NEVER;
+	return columns_freed_at(&b->m->allocations, row) == NEVER;
 }
 
 bool brute_freed_by_someone(const struct brute *b, uint32_t row)
 {
-	return !brute_leaked(b, row) && !(tags_flags(b->m->allocations.tags[row]) & TAG_FREE_LOST);
+	return !brute_leaked(b, row) &&
+	       !(tags_flags(columns_tags(&b->m->allocations, row)) & TAG_FREE_LOST);
 }
 
 uint32_t brute_chain_first(const struct brute *b, uint32_t row)
 {
-	while (b->m->allocations.previous[row] != NO_ALLOCATION)
-		row = b->m->allocations.previous[row];
+	while (columns_previous(&b->m->allocations, row) != NO_ALLOCATION)
+		row = columns_previous(&b->m->allocations, row);
 	return row;
 }
 
@@ -65,8 +66,8 @@ uint64_t brute_position(const struct brute *b, uint32_t row)
 {
 	uint64_t n = 0;
 
-	for (; b->m->allocations.previous[row] != NO_ALLOCATION; n++)
-		row = b->m->allocations.previous[row];
+	for (; columns_previous(&b->m->allocations, row) != NO_ALLOCATION; n++)
+		row = columns_previous(&b->m->allocations, row);
 	return n;
 }
 
@@ -87,18 +88,18 @@ uint64_t brute_span_ns(const struct brute *b, uint64_t ticks)
 
 static uint64_t end_of(const struct brute *b, uint32_t row)
 {
-	return brute_leaked(b, row) ? b->clock.end : b->m->allocations.freed_at[row];
+	return brute_leaked(b, row) ? b->clock.end : columns_freed_at(&b->m->allocations, row);
 }
 
 uint64_t brute_lifetime_ticks(const struct brute *b, uint32_t row)
 {
-	return end_of(b, row) - b->m->allocations.allocated_at[row];
+	return end_of(b, row) - columns_allocated_at(&b->m->allocations, row);
 }
 
 uint64_t brute_chain_lifetime_ticks(const struct brute *b, uint32_t row)
 {
 	return end_of(b, brute_chain_last(b, row)) -
-	       b->m->allocations.allocated_at[brute_chain_first(b, row)];
+	       columns_allocated_at(&b->m->allocations, brute_chain_first(b, row));
 }
 
 uint64_t brute_depth(const struct brute *b, uint32_t row)
@@ -116,7 +117,7 @@ uint64_t brute_marker(const struct brute *b, uint32_t row)
 	uint64_t value = 0;
 
 	for (size_t i = 0; i < m->count; i++)
-		if (m->rows[i].stamp <= b->m->allocations.allocated_at[row])
+		if (m->rows[i].stamp <= columns_allocated_at(&b->m->allocations, row))
 			value = m->rows[i].value;
 	return value;
 }
@@ -136,7 +137,7 @@ static void include(struct brute_sums *s, uint64_t min, uint64_t max, uint64_t f
 void brute_add(const struct brute *b, struct brute_sums *s, uint32_t row)
 {
 	const struct columns *c = &b->m->allocations;
-	uint64_t size = columns_size(c, row), at = c->allocated_at[row];
+	uint64_t size = columns_size(c, row), at = columns_allocated_at(c, row);
 
 	include(s, size, size, at, at);
 	s->count++;
@@ -181,13 +182,13 @@ struct brute_peak brute_peak(const struct brute *b, uint32_t stack)
 	if (r && r->own_peak_at)
 		return (struct brute_peak){ r->own_peak_bytes, r->own_peak_count, r->own_peak_at };
 	for (uint32_t i = 0; i < b->count; i++) {
-		struct brute_peak here = { .at = c->allocated_at[i] };
+		struct brute_peak here = { .at = columns_allocated_at(c, i) };
 
 		if (brute_stack(b, i) != stack)
 			continue;
 		for (uint32_t k = 0; k < b->count; k++)
-			if (brute_stack(b, k) == stack && c->allocated_at[k] <= here.at &&
-			    c->freed_at[k] > here.at) {
+			if (brute_stack(b, k) == stack && columns_allocated_at(c, k) <= here.at &&
+			    columns_freed_at(c, k) > here.at) {
 				here.bytes += columns_size(c, k);
 				here.count++;
 			}

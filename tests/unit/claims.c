@@ -84,7 +84,7 @@ bool claim_value(const struct brute *b, unsigned i, uint32_t row, uint64_t *ret)
 		*ret = columns_slack(c, row);
 		return true;
 	case 3:
-		*ret = c->address[row];
+		*ret = columns_address(c, row);
 		return true;
 	case 4:
 		*ret = columns_size(c, brute_chain_first(b, row));
@@ -102,10 +102,10 @@ bool claim_value(const struct brute *b, unsigned i, uint32_t row, uint64_t *ret)
 		*ret = brute_marker(b, row);
 		return true;
 	case 9:
-		*ret = brute_ns(b, c->allocated_at[row]);
+		*ret = brute_ns(b, columns_allocated_at(c, row));
 		return true;
 	case 10:
-		*ret = brute_ns(b, c->freed_at[row]);
+		*ret = brute_ns(b, columns_freed_at(c, row));
 		return !brute_leaked(b, row);
 	case 11:
 		*ret = brute_span_ns(b, brute_lifetime_ticks(b, row));
@@ -161,8 +161,8 @@ const char *const claim_flags[CLAIM_FLAGS] = { "leaked",     "chain_leaked",	   
 static bool flag(const struct brute *b, unsigned i, uint32_t row)
 {
 	const struct columns *c = &b->m->allocations;
-	unsigned f = tags_flags(c->tags[row]);
-	bool jemalloc = !strcmp(locations_call(b->p, tags_call(c->tags[row])), "mallocx");
+	unsigned f = tags_flags(columns_tags(c, row));
+	bool jemalloc = !strcmp(locations_call(b->p, tags_call(columns_tags(c, row))), "mallocx");
 	/* Both at once are never glibc's: so another allocator's blocks are marked. */
 	bool inside = f & TAG_MMAPPED && f & TAG_NON_MAIN_ARENA;
 	struct brute_sums s;
@@ -191,7 +191,7 @@ static bool flag(const struct brute *b, unsigned i, uint32_t row)
 		return f & TAG_ZEROED;
 	default:
 		return brute_freed_by_someone(b, row) &&
-		       tags_thread(c->tags[row]) != tags_free_thread(c->tags[row]);
+		       tags_thread(columns_tags(c, row)) != tags_free_thread(columns_tags(c, row));
 	}
 }
 
@@ -212,8 +212,9 @@ static void claim_alive(const struct brute *b, struct claim *c)
 
 	snprintf(c->text, sizeof(c->text), "alive_at(%" PRIu64 "ns, %" PRIu64 " ns)", t, u);
 	for (uint32_t row = 0; row < b->count; row++) {
-		uint64_t from = brute_ns(b, col->allocated_at[row]);
-		uint64_t to = brute_leaked(b, row) ? NEVER : brute_ns(b, col->freed_at[row]);
+		uint64_t from = brute_ns(b, columns_allocated_at(col, row));
+		uint64_t to =
+			brute_leaked(b, row) ? NEVER : brute_ns(b, columns_freed_at(col, row));
 
 		c->rows[row] = from <= t && to > t && from <= u && to > u;
 	}
@@ -245,7 +246,7 @@ static void claim_thread(const struct brute *b, struct claim *c)
 	snprintf(c->text, sizeof(c->text), "%s %s %s", freed ? "deallocation_thread" : "thread",
 		 negative ? "!=" : "=", values[which]);
 	for (uint32_t row = 0; row < b->count; row++) {
-		uint64_t tags = b->m->allocations.tags[row];
+		uint64_t tags = columns_tags(&b->m->allocations, row);
 		const struct thread *t =
 			&b->m->tables.threads
 				 .rows[freed ? tags_free_thread(tags) : tags_thread(tags)];
@@ -266,7 +267,7 @@ static void claim_call(const struct brute *b, struct claim *c)
 	snprintf(c->text, sizeof(c->text), "%s %s \"%s%s%s\"", freed ? "deallocation_call" : "call",
 		 matches ? "~" : "=", matches ? "^" : "", value, matches ? "$" : "");
 	for (uint32_t row = 0; row < b->count; row++) {
-		uint64_t tags = b->m->allocations.tags[row];
+		uint64_t tags = columns_tags(&b->m->allocations, row);
 		const char *name =
 			locations_call(b->p, freed ? tags_free_call(tags) : tags_call(tags));
 
@@ -301,7 +302,7 @@ static void claim_frame(const struct brute *b, struct claim *c)
 		snprintf(c->text, sizeof(c->text), "function %s '%s'", kind ? "~" : "!~",
 			 w.function);
 	for (uint32_t row = 0; row < b->count; row++) {
-		uint64_t tags = b->m->allocations.tags[row];
+		uint64_t tags = columns_tags(&b->m->allocations, row);
 		/* The call is a frame with a function and no file. */
 		bool fits = brute_frames(b, brute_stack(b, row), claim_frame_fits, &w) ||
 			    (!w.file && strstr(locations_call(b->p, tags_call(tags)), w.function));

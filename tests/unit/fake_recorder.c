@@ -23,8 +23,11 @@ static uint64_t take(struct fake *f, size_t size)
 	return atomic_fetch_add(&f->control->next_offset, (size + 65535) & ~(size_t)65535);
 }
 
+static struct shm_node *segments[SHM_MAX_NODE_SEGMENTS]; /* of the last fake that was made */
+
 void fake_init(struct fake *f, const char *output)
 {
+	memset(segments, 0, sizeof(segments));
 	f->fd = memfd_create("memoir", MFD_CLOEXEC);
 	assert(f->fd >= 0 && !ftruncate(f->fd, SHM_FILE_SIZE));
 	f->control = map(f, 0, SHM_CONTROL_SIZE);
@@ -59,14 +62,8 @@ struct fake_ring fake_ring(struct fake *f, uint32_t order, uint32_t tid)
 
 static struct shm_node *node(struct fake *f, uint32_t id)
 {
-	static struct shm_node *segments[SHM_MAX_NODE_SEGMENTS];
-	static const struct shm_control *of;
 	uint32_t s = id / SHM_NODES_PER_SEGMENT;
 
-	if (of != f->control) {
-		memset(segments, 0, sizeof(segments));
-		of = f->control;
-	}
 	if (!segments[s]) {
 		uint64_t offset = take(f, SHM_NODE_SEGMENT_SIZE);
 

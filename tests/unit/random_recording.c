@@ -172,6 +172,8 @@ static void write_head(struct traffic *t, const struct random_options *o)
 	writer_info(w, "clock", "tsc", 3);
 	writer_info(w, "start_stamp", "900", 3);
 	writer_info(w, "start_monotonic_ns", "5000000000", 10);
+	for (const char *(*fact)[2] = o->facts; fact && (*fact)[0]; fact++)
+		writer_info(w, (*fact)[0], (*fact)[1], strlen((*fact)[1]));
 	writer_clock(w, 900, 5000000000, 1760000000000000000);
 	if (o->self)
 		writer_module(w, 1, o->self->bias, o->self->bias, o->self->bias + (1 << 24),

@@ -16,6 +16,8 @@ struct random_options {
 	/* Also flags, several calls, named threads, markers, stacks that are not in the recording,
 	 * and statistics of what was removed. */
 	bool rich;
+	const char *(*facts)[2]; /* what it says of its program, or NULL: key and text, NULL at the
+				    end */
 };
 
 /* Blocks never overlap, lie in pages of several kinds, and have slack; some stacks are unknown. */

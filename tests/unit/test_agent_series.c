@@ -37,10 +37,8 @@ static void say(struct stats *s, uint64_t allocated, int64_t first, size_t arena
 static char *written(const struct agent_series *series, uint64_t from)
 {
 	struct buf out = { 0 };
-	struct json j;
+	struct json j = { .out = &out, .compact = true };
 
-	json_init(&j, &out);
-	j.compact = true;
 	json_object(&j, NULL);
 	agent_series_write(&j, series, from);
 	json_end_object(&j);

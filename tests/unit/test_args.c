@@ -39,7 +39,7 @@ static const struct command_option more[] = {
 	{ 0 },
 };
 
-static const struct command_option *more_rows(void)
+static const struct command_option *more_rows(unsigned shared)
 {
 	return more;
 }

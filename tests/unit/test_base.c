@@ -20,6 +20,7 @@
 #include "base/read_file.h"
 #include "base/strings.h"
 #include "base/xalloc.h"
+#include "wire/wide.h"
 
 static void numbers_for_people(void **context)
 {
@@ -48,9 +49,8 @@ static void numbers_for_people(void **context)
 static void json_is_valid(void **context)
 {
 	struct buf out = { 0 };
-	struct json j;
+	struct json j = { .out = &out };
 
-	json_init(&j, &out);
 	json_object(&j, NULL);
 	json_text(&j, "text", "a\"b\\c\n\x01\xff\xc3\xa9\xed\xa0\x80");
 	json_array(&j, "empty");
@@ -75,7 +75,7 @@ static void numbers_are_written(void **context)
 	static const double reals[] = { 0,	 1,	     0.5, 0.25, 1.0 / 3,
 					2.0 / 3, 999999.999, 1e7, -2.5, 0.0004 };
 	struct buf out = { 0 }, due = { 0 };
-	struct json j;
+	struct json j = { .out = &out, .compact = true };
 
 	for (unsigned shift = 0; shift < 64; shift++) {
 		uint64_t value = UINT64_MAX >> shift;
@@ -86,8 +86,6 @@ static void numbers_are_written(void **context)
 		buf_printf(&due, "%llu %llx", (unsigned long long)value,
 			   (unsigned long long)value - 1);
 	}
-	json_init(&j, &out);
-	j.compact = true;
 	for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]); i++)
 		for (unsigned digits = 0; digits < 12; digits += 3) {
 			if (digits == 0 && reals[i] == 0.5)
@@ -98,8 +96,7 @@ static void numbers_are_written(void **context)
 		}
 	assert_string_equal(out.data, due.data);
 	buf_clear(&out);
-	json_init(&j, &out);
-	j.compact = true;
+	j = (struct json){ .out = &out, .compact = true };
 	json_array(&j, NULL);
 	json_written(&j, NULL, "1,2", 3);
 	json_written(&j, NULL, "{}", 2);
@@ -148,12 +145,10 @@ static void quick_json_is_the_same(void **context)
 	struct buf a = { 0 }, b = { 0 };
 
 	for (unsigned compact = 0; compact < 2; compact++) {
-		struct json slow, quick;
+		struct json slow = { .out = &a, .compact = compact };
+		struct json quick = { .out = &b, .compact = compact };
 		uint64_t n = 1;
 
-		json_init(&slow, &a);
-		json_init(&quick, &b);
-		slow.compact = quick.compact = compact;
 		json_object(&slow, NULL);
 		json_object(&quick, NULL);
 		for (unsigned i = 0; i < 20; i++, n *= 10)
@@ -198,8 +193,7 @@ static void terminals_are_safe(void **context)
 	assert_int_equal(harmless_unfinished("\x9b\x9b\x9b", 3), 0);
 	err_set(&err, 0, "%s: no", "\033]0;x\a\xc2\x9b\x9b");
 	assert_string_equal(err.text, "?]0;x????: no");
-	json_init(&j, &json);
-	j.compact = true;
+	j = (struct json){ .out = &json, .compact = true };
 	json_array(&j, NULL);
 	json_text(&j, NULL, "\033\xc2\x9b\x9b");
 	json_end_array(&j);
@@ -343,9 +337,35 @@ static void files_are_read_to_their_end(void **context)
 	buf_release(&all);
 }
 
+/* Where the compiler has numbers of 128 bits, both ways are there. */
+static void test_wide(void **state)
+{
+	static const uint64_t edges[] = { 0,	      1,	  2,	      10000,	UINT32_MAX,
+					  1ull << 32, UINT64_MAX, 1ull << 63, 100000000 };
+	uint64_t random = 88172645463325252;
+
+	(void)state;
+	for (unsigned i = 0; i < 100000; i++) {
+		uint64_t n[4];
+
+		for (unsigned k = 0; k < 4; k++) {
+			random ^= random << 13;
+			random ^= random >> 7;
+			random ^= random << 17;
+			n[k] = random % 3 ? random >> random % 61 : edges[random / 3 % 9];
+		}
+		assert_int_equal(wide_compare_in_halves(n[0], n[1], n[2], n[3]),
+				 wide_compare(n[0], n[1], n[2], n[3]));
+		if (n[2])
+			assert_int_equal(wide_scale_in_halves(n[0], n[1], n[2]),
+					 wide_scale(n[0], n[1], n[2]));
+	}
+}
+
 UNIT(base)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_wide),
 		cmocka_unit_test(numbers_for_people),
 		cmocka_unit_test(json_is_valid),
 		cmocka_unit_test(json_is_read),

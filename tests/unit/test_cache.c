@@ -171,17 +171,17 @@ static void sums_are_right(void **context)
 	m = open_with(NULL);
 	c = &m->allocations;
 	for (uint32_t i = 0; i < c->count; i++) {
-		uint32_t stack = node_is_known(&m->tables.nodes, c->stack[i]) ? c->stack[i] : 0;
-		struct stack_sum *s = &plain[stack];
+		uint32_t stack = columns_stack(c, i);
+		struct stack_sum *s = &plain[node_is_known(&m->tables.nodes, stack) ? stack : 0];
 
 		if (!s->count++) {
-			s->call = tags_call(c->tags[i]);
-			s->first_at = c->allocated_at[i];
+			s->call = tags_call(columns_tags(c, i));
+			s->first_at = columns_allocated_at(c, i);
 		}
 		s->bytes += columns_size(c, i);
-		if (c->freed_at[i] == NEVER)
+		if (columns_freed_at(c, i) == NEVER)
 			s->leaked_bytes += columns_size(c, i);
-		if (tags_flags(c->tags[i]) & TAG_TEMPORARY)
+		if (tags_flags(columns_tags(c, i)) & TAG_TEMPORARY)
 			s->temporary++;
 	}
 	stats_sum_stacks(m, &sums);
@@ -543,7 +543,7 @@ static void oldest_goes_first(void **context)
 
 		remove_all(cache_path);
 		assert_true(m->allocations.count > 0);
-		assert_true(m->allocations.allocated_at[m->allocations.count - 1] > 0);
+		assert_true(columns_allocated_at(&m->allocations, m->allocations.count - 1) > 0);
 		model_free(m);
 	}
 }

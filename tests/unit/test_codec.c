@@ -7,6 +7,7 @@
 
 #include "base/xalloc.h"
 #include "recording_writer.h"
+#include "wire/mips64/map_flags.h"
 
 static uint64_t state = 88172645463325252ull;
 
@@ -199,6 +200,16 @@ static void broken_payloads_are_survived(void **context)
 	stop(e);
 }
 
+/* Those of MIPS in the numbers of x86-64. */
+static void flags_of_maps(void **unused)
+{
+	(void)unused;
+	assert_int_equal(map_flags_common(0x802), 0x22);	/* private, anonymous */
+	assert_int_equal(map_flags_common(0x40802), 0x20022);	/* the same, a stack */
+	assert_int_equal(map_flags_common(0x100812), 0x100032); /* fixed, no replacing */
+	assert_int_equal(map_flags_common(0xffc00), 0x7f920);	/* one of each */
+}
+
 UNIT(codec)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +217,7 @@ UNIT(codec)
 		cmocka_unit_test(largest_chunk),
 		cmocka_unit_test(empty_chunk),
 		cmocka_unit_test(broken_payloads_are_survived),
+		cmocka_unit_test(flags_of_maps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

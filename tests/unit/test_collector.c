@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "collector/futex.h"
 #include "fake_recorder.h"
 #include "recording/reader.h"
@@ -35,7 +36,9 @@ static char output[200];
 struct found {
 	uint64_t events, event_chunks, sum, nodes, last_node, modules, files, chunks;
 	bool ended, trailer, ordered;
-	uint64_t last_stamp[8]; /* by ring */
+	uint64_t horizon, cores; /* of the chunks so far; as the collector counts them */
+	bool horizons_hold;	 /* no event of stack 1 is behind a horizon that is later */
+	uint64_t last_stamp[8];	 /* by ring */
 	char end_reason[32];
 	uint64_t node_ids[64];
 	/* What is embedded under the name of the file that is open as `compare_fd`. */
@@ -67,10 +70,30 @@ static void find_events(struct found *f, const struct chunk *c)
 			f->sum += events[i].stamp * 31 + events[i].word1 + events[i].word2 * 7 +
 				  events[i].word3;
 			f->ordered &= events[i].stamp > f->last_stamp[ring];
+			if (event_stack(&events[i]) == 1)
+				f->horizons_hold &= events[i].stamp >= f->horizon;
 			f->last_stamp[ring] = events[i].stamp;
 			/* Its stack came before it. */
 			assert_true(event_stack(&events[i]) <= f->last_node);
 		}
+	}
+	assert_true(d.horizon >= f->horizon);
+	f->horizon = d.horizon;
+}
+
+static void find_counters(struct found *f, const struct chunk *c)
+{
+	static const char name[] = "collector_cores";
+	const uint8_t *p = c->payload, *end = p + c->payload_size;
+
+	while (p < end) {
+		uint64_t size = number(&p, end), value;
+		const uint8_t *key = p;
+
+		p += size;
+		value = number(&p, end);
+		if (size == sizeof(name) - 1 && !memcmp(key, name, size))
+			f->cores = value;
 	}
 }
 
@@ -138,7 +161,7 @@ static void find_file(struct found *f, const struct chunk *c)
 
 static struct found look(const char *path)
 {
-	struct found f = { .ordered = true };
+	struct found f = { .ordered = true, .horizons_hold = true };
 	struct reader r;
 	struct chunk c = { 0 };
 	struct err err;
@@ -165,6 +188,9 @@ static struct found look(const char *path)
 			break;
 		case CHUNK_FILE:
 			find_file(&f, &c);
+			break;
+		case CHUNK_COUNTERS:
+			find_counters(&f, &c);
 			break;
 		}
 	}
@@ -315,6 +341,78 @@ static pid_t sleeper(void)
 		for (;;)
 			pause();
 	return pid;
+}
+
+/* What fills eight rings before the collector comes, and again while it works. */
+static struct found record_full_rings(const char *cores, uint64_t *ret_events, uint64_t *ret_sum)
+{
+	enum { RINGS = 8, ORDER = 15, ROUNDS = 4, EVENTS = 32000 };
+	struct fake f;
+	struct fake_ring ring[RINGS];
+	/* Old enough that all of the first round is before the first horizon.  Later events may be
+	 * published after a pass has begun that their stamps are before. */
+	uint64_t began = now_ns() - 1000000000, sum = 0;
+	pid_t program, collector = 0;
+
+	setenv("MEMOIR_THREADS", cores, 1);
+	fake_init(&f, output);
+	f.control->options.write_binaries = BINARIES_NONE;
+	program = sleeper();
+	for (unsigned r = 0; r < RINGS; r++)
+		ring[r] = fake_ring(&f, ORDER, 1);
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		uint32_t stack = fake_node(&f, 0, 0x1000 + round);
+
+		for (unsigned r = 0; r < RINGS; r++)
+			for (uint64_t i = 0; i < EVENTS; i++) {
+				struct event e = event_number(i, stack);
+
+				e.stamp = round ? now_ns() : began + i * 37;
+				fake_put(&f, &ring[r], &e);
+				sum += e.stamp * 31 + e.word1 + e.word2 * 7 + e.word3;
+			}
+		if (!round)
+			collector = start_collector(&f, program);
+	}
+	kill(program, SIGKILL);
+	end_of(program);
+	assert_int_equal(end_of(collector), 0);
+	fake_release(&f);
+	unsetenv("MEMOIR_THREADS");
+	*ret_events = RINGS * ROUNDS * EVENTS;
+	*ret_sum = sum;
+	return look(output);
+}
+
+/* Rings that are nearly full are taken by all cores at once, and the file is what one would have
+ * written: every ring in its order, and no event behind a horizon that is later than it. */
+static void test_several_cores(void **state)
+{
+	uint64_t events, sum, most = 0;
+
+	/* On a busy machine one may have done everything before the others came. */
+	for (int tries = 0; tries < 20 && most < 2; tries++) {
+		struct found found = record_full_rings("4", &events, &sum);
+
+		assert_int_equal(found.events, events);
+		assert_int_equal(found.sum, sum);
+		assert_true(found.ordered && found.horizons_hold && found.ended && found.trailer);
+		assert_true(found.event_chunks < 2 * events / 16384 + 20);
+		most = found.cores > most ? found.cores : most;
+	}
+	assert_in_range(most, 2, 4);
+}
+
+/* Where there is one core, nothing is different from ever. */
+static void test_one_core(void **state)
+{
+	uint64_t events, sum;
+	struct found found = record_full_rings("1", &events, &sum);
+
+	assert_int_equal(found.events, events);
+	assert_int_equal(found.sum, sum);
+	assert_true(found.ordered && found.horizons_hold && found.ended && found.trailer);
+	assert_int_equal(found.cores, 1);
 }
 
 /* A node that was announced but not filled is written when it is, and those behind it before. */
@@ -576,6 +674,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_killed_program),
+		cmocka_unit_test(test_several_cores),
+		cmocka_unit_test(test_one_core),
 		cmocka_unit_test(test_unfinished_node),
 		cmocka_unit_test(test_unwritable_output),
 		cmocka_unit_test(test_full_disk),

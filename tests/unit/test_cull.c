@@ -216,17 +216,17 @@ struct sums {
 static void sum_rows(struct sums *s, const struct columns *c, uint64_t peak_at)
 {
 	for (uint32_t row = 0; row < c->count; row++) {
-		struct sums *one = &s[c->stack[row]];
+		struct sums *one = &s[columns_stack(c, row)];
 		uint64_t size = columns_size(c, row);
 
 		one->count++;
 		one->bytes += size;
-		one->temporary += (tags_flags(c->tags[row]) & TAG_TEMPORARY) != 0;
-		if (c->freed_at[row] == NEVER) {
+		one->temporary += (tags_flags(columns_tags(c, row)) & TAG_TEMPORARY) != 0;
+		if (columns_freed_at(c, row) == NEVER) {
 			one->leaked_count++;
 			one->leaked_bytes += size;
 		}
-		if (c->allocated_at[row] <= peak_at && c->freed_at[row] > peak_at) {
+		if (columns_allocated_at(c, row) <= peak_at && columns_freed_at(c, row) > peak_at) {
 			one->peak_count++;
 			one->peak_bytes += size;
 		}

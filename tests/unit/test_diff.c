@@ -55,7 +55,7 @@ static struct diff_pair *at(struct table *t, uint64_t hash)
 static unsigned names_of(const struct view *v, uint32_t row, char names[][64])
 {
 	const struct nodes *nodes = &v->model->tables.nodes;
-	uint32_t id = v->model->allocations.stack[row];
+	uint32_t id = columns_stack(&v->model->allocations, row);
 	unsigned n = 0;
 
 	if (!node_is_known(nodes, id)) {
@@ -165,7 +165,7 @@ static void differences_are_exact(void **context)
 		struct model *a, *b;
 		struct view va, vb;
 		struct measuring how_a, how_b;
-		enum measure measure = random_below(&state, MEASURE_COUNT);
+		enum measure measure = random_below(&state, MEASURE_PINNED);
 		struct table stacks = { 0 }, functions = { 0 };
 		struct diff d;
 

@@ -32,11 +32,11 @@ static struct counted_region *brute_regions(const struct view *v, uint64_t at, u
 	uint8_t *seen = xcalloc(count * (stacks + 1), 1);
 
 	for (uint32_t row = 0; row < c->count; row++) {
-		uint64_t from = c->address[row] - BASE, to;
-		uint32_t stack = view_has(v, row) ? c->stack[row] : OUTSIDE;
+		uint64_t from = columns_address(c, row) - BASE, to;
+		uint32_t stack = view_has(v, row) ? columns_stack(c, row) : OUTSIDE;
 
 		to = from + columns_size(c, row) + columns_slack(c, row);
-		if (c->allocated_at[row] > at || c->freed_at[row] <= at)
+		if (columns_allocated_at(c, row) > at || columns_freed_at(c, row) <= at)
 			continue;
 		assert_true(to <= SPAN);
 		for (uint64_t i = from / size; i * size < to; i++) {
@@ -131,8 +131,8 @@ static void random_moments_are_exact(void **context)
 		for (unsigned level = 0; level < LEVELS; level++)
 			check_level(&v, &f, level);
 		for (uint32_t row = 0; row < c->count; row++) {
-			if (!view_has(&v, row) || c->allocated_at[row] > f.at ||
-			    c->freed_at[row] <= f.at)
+			if (!view_has(&v, row) || columns_allocated_at(c, row) > f.at ||
+			    columns_freed_at(c, row) <= f.at)
 				continue;
 			slack += columns_slack(c, row);
 			bytes += columns_size(c, row);
@@ -191,7 +191,7 @@ static void series_are_exact(void **context)
 					points[b].regions[level],
 					regions_at(m, points[b].at, level_rows[level].shift));
 			for (uint32_t row = 0; row < c->count; row++) {
-				uint64_t at = c->allocated_at[row], there;
+				uint64_t at = columns_allocated_at(c, row), there;
 
 				if (at < start || at > points[b].at)
 					continue;

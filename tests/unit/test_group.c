@@ -199,7 +199,7 @@ static void class_label(const struct brute *b, enum group_kind kind, uint32_t ro
 					       "10 \xc2\xb5s to 100 \xc2\xb5s",
 					       "100 \xc2\xb5s to 1 ms" };
 	const struct columns *c = &b->m->allocations;
-	const struct thread *t = &b->m->tables.threads.rows[tags_thread(c->tags[row])];
+	const struct thread *t = &b->m->tables.threads.rows[tags_thread(columns_tags(c, row))];
 	uint64_t size = columns_size(c, row), low = 1, limit = 1000;
 	unsigned decade = 0;
 
@@ -214,7 +214,8 @@ static void class_label(const struct brute *b, enum group_kind kind, uint32_t ro
 			snprintf(text, LABEL_MAX, "thread %" PRIu64, t->tid);
 		return;
 	case GROUP_CALL:
-		snprintf(text, LABEL_MAX, "%s", locations_call(b->p, tags_call(c->tags[row])));
+		snprintf(text, LABEL_MAX, "%s",
+			 locations_call(b->p, tags_call(columns_tags(c, row))));
 		return;
 	case GROUP_LIFETIME:
 		if (brute_leaked(b, row)) {
@@ -503,14 +504,14 @@ static uint64_t row_key(const struct brute *b, const struct filter_field *field,
 	const struct columns *c = &b->m->allocations;
 
 	if (field->class == FIELD_THREAD)
-		return b->m->tables.threads.rows[tags_thread(c->tags[row])].tid;
+		return b->m->tables.threads.rows[tags_thread(columns_tags(c, row))].tid;
 	switch ((enum row_number)field->which) {
 	case ROW_ALLOCATED:
-		return c->allocated_at[row];
+		return columns_allocated_at(c, row);
 	case ROW_FREED:
-		return c->freed_at[row];
+		return columns_freed_at(c, row);
 	case ROW_ADDRESS:
-		return c->address[row];
+		return columns_address(c, row);
 	case ROW_SIZE:
 		return columns_size(c, row);
 	case ROW_USABLE_SIZE:

@@ -16,7 +16,7 @@
 #include "heap/heap_cache.h"
 #include "unit.h"
 
-#define HEAD 40 /* bytes; the last 8 are the sum */
+#define HEAD 48 /* bytes; the last 8 are the sum */
 #define STAMP 0x1234
 
 static char folder[64];

@@ -27,10 +27,10 @@ static bool belongs(const struct histogram *h, const struct histogram_bin *bin,
 	uint64_t value = columns_size(c, row);
 
 	if (h->kind == HISTOGRAM_LIFETIME) {
-		if (c->freed_at[row] == NEVER || bin->never)
-			return c->freed_at[row] == NEVER && bin->never;
+		if (columns_freed_at(c, row) == NEVER || bin->never)
+			return columns_freed_at(c, row) == NEVER && bin->never;
 		/* A lifetime is at least so many ns if it has the ticks of so many. */
-		value = c->freed_at[row] - c->allocated_at[row];
+		value = columns_freed_at(c, row) - columns_allocated_at(c, row);
 		return value >= measure_ticks(m, bin->from) &&
 		       (bin->to == NEVER || value < measure_ticks(m, bin->to));
 	}

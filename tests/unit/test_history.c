@@ -91,7 +91,7 @@ static void test_json(void **state)
 	struct buf text = { 0 }, out = { 0 };
 	struct history h;
 	struct err err;
-	struct json j;
+	struct json j = { .out = &out, .compact = true };
 
 	put(&text, 1000, 1);
 	put(&text, 1001, 1);
@@ -100,18 +100,19 @@ static void test_json(void **state)
 	/* The idle bin has no row. */
 	assert_non_null(strstr(h.documents[0].json, "\"size\":8,"));
 	assert_null(strstr(h.documents[0].json, "\"size\":16,"));
-	json_init(&j, &out);
-	j.compact = true;
-	history_write(&j, NULL, &h, false);
+	json_object(&j, NULL);
+	history_write(&j, &h, false);
+	json_end_object(&j);
 	assert_non_null(strstr(out.data, "\"name\":\"a.json\",\"snapshots\":2,\"kept\":[0,1],"
 					 "\"problems\":[],\"series\":{\"snapshot\":[0,1],"
 					 "\"time\":[null,null],\"allocated\":[1000,1001],"));
 	assert_non_null(strstr(out.data, "\"growth\":{"));
 	assert_null(strstr(out.data, "\"documents\""));
 	buf_clear(&out);
-	json_init(&j, &out);
-	j.compact = true;
-	history_write(&j, NULL, &h, true);
+	j.filled = false;
+	json_object(&j, NULL);
+	history_write(&j, &h, true);
+	json_end_object(&j);
 	assert_non_null(strstr(out.data, "\"documents\":[{\"file\":\"a.json\",\"offset\":0,"));
 	history_release(&h);
 	buf_release(&text);
@@ -123,7 +124,7 @@ static void test_problems(void **state)
 	struct buf text = { 0 }, out = { 0 };
 	struct history h;
 	struct err err;
-	struct json j;
+	struct json j = { .out = &out };
 
 	/* Broken ones between good ones: some are told, all are counted. */
 	for (unsigned i = 0; i < 30; i++) {
@@ -133,8 +134,7 @@ static void test_problems(void **state)
 	assert_int_equal(read_all(&h, &text, 100, 1 << 20, &err), 0);
 	expect_whole(&h, 30);
 	assert_int_equal(h.problem_count, 30);
-	json_init(&j, &out);
-	history_write(&j, NULL, &h, false);
+	history_write(&j, &h, false);
 	assert_non_null(strstr(out.data, "and 10 more like these"));
 	history_release(&h);
 	/* Nothing but broken ones, nothing at all. */

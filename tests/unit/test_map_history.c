@@ -184,7 +184,7 @@ static void call(struct world *w, unsigned from, unsigned count, bool unmaps)
 			      .call = unmaps ? CALL_munmap : CALL_mmap,
 			      .given = 0x22 | 0x10 /* private, anonymous, fixed */,
 			      .flags = RW | MAP_IS_ANONYMOUS,
-			      .unmaps = unmaps };
+			      .kind = unmaps ? MAP_CALL_UNMAPS : MAP_CALL_MAPS };
 
 	map_calls_add(&w->calls, &c);
 	for (unsigned i = from; i < from + count; i++)
@@ -436,6 +436,17 @@ static struct event map_event(enum event_op op, enum event_call call, uint64_t s
 	return e;
 }
 
+static uint32_t list_maps(const struct model *m, const struct map_filter *only, enum map_sort sort,
+			  bool descending, uint32_t **ret_rows)
+{
+	struct err err;
+	struct map_list *list = map_list_new(m, NULL, NULL, only, &err);
+	uint32_t count = map_list_page(list, sort, descending, 0, 10, ret_rows);
+
+	map_list_free(list);
+	return count;
+}
+
 /* Late in the ring, early by its stamp: a map call keeps no order but that of its stamp, and takes
  * no part in that of allocations. */
 static void recording_with_maps(void **state)
@@ -451,7 +462,9 @@ static void recording_with_maps(void **state)
 	struct model *m;
 	uint32_t *rows, n = 0;
 	struct err err;
+	char holds[32];
 
+	snprintf(holds, sizeof(holds), "0x%llx", (unsigned long long)(BASE + 25 * PAGE + 7));
 	e[n++] = make_thread(1000, 77, "main");
 	e[n++] = make_event(OP_ALLOC, CALL_malloc, 1010, 0x5000, 100, 0);
 	e[n++] = map_event(OP_MAP, CALL_mmap, 1020, 0, 8, 0);
@@ -475,7 +488,7 @@ static void recording_with_maps(void **state)
 	assert_int_equal(m->totals.events, n);
 	assert_int_equal(m->allocations.count, 1);
 	assert_int_equal(m->totals.temporary, 1);
-	assert_int_equal(m->allocations.freed_at[0], 1030);
+	assert_int_equal(columns_freed_at(&m->allocations, 0), 1030);
 	h = model_maps(m);
 	assert_int_equal(h->count, 4);
 	assert_true(h->rows[0].begun == 1020 && h->rows[0].ended == 1050 &&
@@ -505,6 +518,28 @@ static void recording_with_maps(void **state)
 	assert_int_equal(rows[0], 1);
 	free(rows);
 	map_list_free(list);
+	/* By name, by an address within, and in the order of what is not in a row. */
+	map_filter_init(&only);
+	assert_int_equal(map_filter_set(&only, "name", "bin", &err), 0);
+	assert_int_equal(list_maps(m, &only, MAP_SORT_NAME, false, &rows), 1);
+	assert_int_equal(rows[0], 1);
+	free(rows);
+	map_filter_init(&only);
+	assert_int_equal(map_filter_set(&only, "holds", "no address", &err), -EINVAL);
+	assert_int_equal(map_filter_set(&only, "holds", holds, &err), 0);
+	assert_int_equal(list_maps(m, &only, MAP_SORT_RSS, true, &rows), 1);
+	assert_int_equal(rows[0], 3);
+	free(rows);
+	map_filter_init(&only);
+	assert_int_equal(list_maps(m, &only, MAP_SORT_LIFETIME, false, &rows), 4);
+	assert_true(rows[0] == 0 && rows[1] == 2); /* 30 and 100; the others stayed */
+	free(rows);
+	assert_int_equal(list_maps(m, &only, MAP_SORT_RSS, true, &rows), 4);
+	assert_int_equal(rows[0], 1);
+	free(rows);
+	assert_int_equal(list_maps(m, &only, MAP_SORT_THREAD, false, &rows), 4);
+	assert_int_equal(rows[0], 1); /* of no thread */
+	free(rows);
 	/* Somebody else just makes what is kept with the recording; maps have their own of it. */
 	assert_int_equal(filter_add(f, "group_allocations_min", "1", &err), 0);
 	assert_int_equal(filter_add(f, "group_max_total_usage_first_seen_max", "1000000000s", &err),
@@ -528,13 +563,13 @@ static bool was_in(const struct model *m, uint32_t row, const struct map_row *ma
 {
 	const struct map_history *h = model_maps(m);
 	const struct columns *c = &m->allocations;
-	uint64_t from = c->address[row], to = from + columns_size(c, row);
+	uint64_t from = columns_address(c, row), to = from + columns_size(c, row);
 
 	for (uint32_t i = 0; i < map->region_count; i++) {
 		const struct map_region *r = &h->regions[map->first_region + i];
 
 		if (from < r->address + r->length && r->address < to &&
-		    c->allocated_at[row] < r->ended && r->begun < c->freed_at[row])
+		    columns_allocated_at(c, row) < r->ended && r->begun < columns_freed_at(c, row))
 			return true;
 	}
 	return false;

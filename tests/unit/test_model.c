@@ -111,13 +111,13 @@ static void alloc_and_free(void **context)
 	const struct columns *c = &m->allocations;
 
 	assert_int_equal(c->count, 2);
-	assert_int_equal(c->allocated_at[0], 10);
-	assert_int_equal(c->freed_at[0], 30);
-	assert_int_equal(c->freed_at[1], NEVER);
-	assert_int_equal(c->stack[0], 1);
-	assert_int_equal(c->free_stack[0], 2);
-	assert_int_equal(tags_call(c->tags[0]), CALL_malloc);
-	assert_int_equal(tags_free_call(c->tags[0]), CALL_free);
+	assert_int_equal(columns_allocated_at(c, 0), 10);
+	assert_int_equal(columns_freed_at(c, 0), 30);
+	assert_int_equal(columns_freed_at(c, 1), NEVER);
+	assert_int_equal(columns_stack(c, 0), 1);
+	assert_int_equal(columns_free_stack(c, 0), 2);
+	assert_int_equal(tags_call(columns_tags(c, 0)), CALL_malloc);
+	assert_int_equal(tags_free_call(columns_tags(c, 0)), CALL_free);
 	assert_int_equal(m->totals.peak_bytes, 16);
 	assert_int_equal(m->totals.peak_at, 20);
 	assert_int_equal(m->totals.live_bytes, 9);
@@ -136,8 +136,8 @@ static void rings_are_merged(void **context)
 
 	assert_int_equal(c->count, 2);
 	assert_int_equal(m->totals.unknown_frees, 0);
-	assert_int_equal(c->freed_at[0], 20);
-	assert_int_equal(c->freed_at[1], 50);
+	assert_int_equal(columns_freed_at(c, 0), 20);
+	assert_int_equal(columns_freed_at(c, 1), 50);
 	assert_int_equal(m->totals.live_count, 0);
 	assert_int_equal(m->totals.peak_bytes, 5);
 	model_free(m);
@@ -153,8 +153,8 @@ static void chunks_carry_over(void **context)
 	assert_int_equal(c->count, 2);
 	assert_int_equal(m->totals.implicit_frees, 0);
 	assert_int_equal(m->totals.unknown_frees, 0);
-	assert_int_equal(c->freed_at[0], 20);
-	assert_int_equal(c->freed_at[1], 40);
+	assert_int_equal(columns_freed_at(c, 0), 20);
+	assert_int_equal(columns_freed_at(c, 1), 40);
 	model_free(m);
 }
 
@@ -165,12 +165,12 @@ static void realloc_makes_a_chain(void **context)
 	const struct columns *c = &m->allocations;
 
 	assert_int_equal(c->count, 3);
-	assert_int_equal(c->previous[0], NO_ALLOCATION);
-	assert_int_equal(c->previous[1], 0);
-	assert_int_equal(c->previous[2], 1);
-	assert_true(tags_flags(c->tags[0]) & TAG_REALLOCATED);
-	assert_false(tags_flags(c->tags[2]) & TAG_REALLOCATED);
-	assert_int_equal(c->freed_at[0], c->allocated_at[1]);
+	assert_int_equal(columns_previous(c, 0), NO_ALLOCATION);
+	assert_int_equal(columns_previous(c, 1), 0);
+	assert_int_equal(columns_previous(c, 2), 1);
+	assert_true(tags_flags(columns_tags(c, 0)) & TAG_REALLOCATED);
+	assert_false(tags_flags(columns_tags(c, 2)) & TAG_REALLOCATED);
+	assert_int_equal(columns_freed_at(c, 0), columns_allocated_at(c, 1));
 	assert_int_equal(m->totals.allocations, 3);
 	assert_int_equal(m->totals.reallocations, 2);
 	assert_int_equal(m->totals.deallocations, 1);
@@ -195,13 +195,14 @@ static void chains_are_told_apart(void **context)
 	const struct columns *c = &m->allocations;
 
 	assert_int_equal(c->count, 8);
-	assert_memory_equal(c->chain, chain, sizeof(chain));
-	assert_memory_equal(c->position, position, sizeof(position));
+	for (uint32_t i = 0; i < c->count; i++)
+		assert_true(columns_chain(c, i) == chain[i] &&
+			    columns_position(c, i) == position[i]);
 	assert_int_equal(m->chain_count, 3);
 	assert_memory_equal(m->chains, chains, sizeof(chains));
-	assert_int_equal(c->allocated_at[m->chains[0].first], 11);
-	assert_int_equal(c->freed_at[m->chains[0].last], 40);
-	assert_int_equal(c->freed_at[m->chains[1].last], NEVER);
+	assert_int_equal(columns_allocated_at(c, m->chains[0].first), 11);
+	assert_int_equal(columns_freed_at(c, m->chains[0].last), 40);
+	assert_int_equal(columns_freed_at(c, m->chains[1].last), NEVER);
 	model_free(m);
 }
 
@@ -245,19 +246,19 @@ static void chains_of_many_rows(void **context)
 	length = xcalloc(m->chain_count, sizeof(*length));
 	assert_int_equal(c->count, EVENTS);
 	for (uint32_t i = 0; i < c->count; i++) {
-		uint32_t before = c->previous[i], id = c->chain[i];
+		uint32_t before = columns_previous(c, i), id = columns_chain(c, i);
 
 		if (id == NO_CHAIN) {
 			assert_int_equal(before, NO_ALLOCATION);
-			assert_false(tags_flags(c->tags[i]) & TAG_REALLOCATED);
+			assert_false(tags_flags(columns_tags(c, i)) & TAG_REALLOCATED);
 			continue;
 		}
 		in_chains++;
-		assert_int_equal(c->position[i], length[id]++);
+		assert_int_equal(columns_position(c, i), length[id]++);
 		assert_int_equal(before == NO_ALLOCATION, m->chains[id].first == i);
 		if (before != NO_ALLOCATION)
-			assert_int_equal(c->chain[before], id);
-		assert_int_equal(!(tags_flags(c->tags[i]) & TAG_REALLOCATED),
+			assert_int_equal(columns_chain(c, before), id);
+		assert_int_equal(!(tags_flags(columns_tags(c, i)) & TAG_REALLOCATED),
 				 m->chains[id].last == i);
 	}
 	assert_in_range(in_chains, 1000, EVENTS);
@@ -279,8 +280,8 @@ static void address_reused_within_realloc(void **context)
 	assert_int_equal(m->totals.implicit_frees, 0);
 	assert_int_equal(m->totals.live_count, 0);
 	assert_int_equal(columns_size(c, 1), 5);
-	assert_int_equal(c->freed_at[1], 40);
-	assert_int_equal(c->previous[2], 0);
+	assert_int_equal(columns_freed_at(c, 1), 40);
+	assert_int_equal(columns_previous(c, 2), 0);
 	model_free(m);
 }
 
@@ -296,8 +297,8 @@ static void realloc_that_fails_or_frees(void **context)
 	assert_int_equal(m->totals.realloc_failures, 1);
 	assert_int_equal(m->totals.live_count, 0);
 	assert_int_equal(m->totals.unknown_frees, 0);
-	assert_int_equal(m->allocations.freed_at[0], 30);
-	assert_int_equal(m->allocations.freed_at[1], 51);
+	assert_int_equal(columns_freed_at(&m->allocations, 0), 30);
+	assert_int_equal(columns_freed_at(&m->allocations, 1), 51);
 	model_free(m);
 }
 
@@ -309,8 +310,8 @@ static void nested_reallocs(void **context)
 	const struct columns *c = &m->allocations;
 
 	assert_int_equal(c->count, 4);
-	assert_int_equal(c->previous[2], 1);
-	assert_int_equal(c->previous[3], 0);
+	assert_int_equal(columns_previous(c, 2), 1);
+	assert_int_equal(columns_previous(c, 3), 0);
 	assert_int_equal(m->totals.live_bytes, 7);
 	model_free(m);
 }
@@ -321,10 +322,10 @@ static void realloc_without_beginning_or_end(void **context)
 			       FROM(0, 30, 0x300));
 
 	assert_int_equal(m->totals.allocations, 2);
-	assert_int_equal(m->allocations.previous[0], NO_ALLOCATION);
+	assert_int_equal(columns_previous(&m->allocations, 0), NO_ALLOCATION);
 	assert_int_equal(m->totals.live_count, 2);
 	assert_int_equal(m->totals.live_bytes, 14);
-	assert_int_equal(m->allocations.freed_at[1], NEVER);
+	assert_int_equal(columns_freed_at(&m->allocations, 1), NEVER);
 	model_free(m);
 }
 
@@ -354,9 +355,9 @@ static void lost_frees_are_counted(void **context)
 	assert_int_equal(m->totals.unknown_frees, 2);
 	assert_int_equal(m->totals.deallocations, 1);
 	assert_int_equal(m->totals.live_count, 0);
-	assert_true(tags_flags(c->tags[0]) & TAG_FREE_LOST);
-	assert_int_equal(c->freed_at[0], 20);
-	assert_int_equal(c->freed_at[1], 30);
+	assert_true(tags_flags(columns_tags(c, 0)) & TAG_FREE_LOST);
+	assert_int_equal(columns_freed_at(c, 0), 20);
+	assert_int_equal(columns_freed_at(c, 1), 30);
 	assert_int_equal(m->totals.peak_bytes, 4);
 	model_free(m);
 }
@@ -374,8 +375,8 @@ static void inversion_is_mended(void **context)
 	assert_int_equal(m->totals.deallocations, 2);
 	assert_int_equal(m->totals.live_count, 1);
 	assert_int_equal(m->totals.live_bytes, 1);
-	assert_int_equal(c->free_stack[0], 2);
-	assert_int_equal(c->freed_at[1], 200);
+	assert_int_equal(columns_free_stack(c, 0), 2);
+	assert_int_equal(columns_freed_at(c, 1), 200);
 	model_free(m);
 }
 
@@ -391,7 +392,7 @@ static void inverted_stamps_are_mended(void **context)
 	assert_int_equal(m->totals.unknown_frees, 0);
 	assert_int_equal(m->totals.deallocations, 2);
 	assert_int_equal(m->totals.live_count, 0);
-	assert_int_equal(m->allocations.freed_at[1], 900);
+	assert_int_equal(columns_freed_at(&m->allocations, 1), 900);
 	model_free(m);
 
 	m = LOAD(F(1, 100, 0x100), A(0, 138, 0x100, 3), A(0, 300, 0x100, 5));
@@ -406,7 +407,7 @@ static void inverted_stamps_are_mended(void **context)
 	assert_int_equal(m->totals.mended, 1);
 	assert_int_equal(m->totals.reallocations, 1);
 	assert_int_equal(m->totals.live_bytes, 7);
-	assert_int_equal(m->allocations.previous[1], 0);
+	assert_int_equal(columns_previous(&m->allocations, 1), 0);
 	model_free(m);
 
 	m = LOAD(F(1, 100, 0x100), TO(0, 130, 0x100, 3), FROM(0, 500, 0x300), A(1, 510, 0x300, 9));
@@ -440,7 +441,7 @@ static void wild_stamp_holds_nothing_up(void **context)
 	assert_int_equal(m->totals.implicit_frees, 0);
 	assert_int_equal(m->totals.unknown_frees, 0);
 	assert_int_equal(m->totals.last_at, 110);
-	assert_true(m->allocations.freed_at[0] < 90);
+	assert_true(columns_freed_at(&m->allocations, 0) < 90);
 	model_free(m);
 }
 
@@ -452,12 +453,12 @@ static void rings_are_used_again(void **context)
 	const struct columns *c = &m->allocations;
 
 	assert_int_equal(m->tables.threads.count, 2);
-	assert_int_equal(tags_thread(c->tags[0]), 0);
-	assert_int_equal(tags_thread(c->tags[1]), 1);
-	assert_int_equal(tags_free_thread(c->tags[1]), 0);
+	assert_int_equal(tags_thread(columns_tags(c, 0)), 0);
+	assert_int_equal(tags_thread(columns_tags(c, 1)), 1);
+	assert_int_equal(tags_free_thread(columns_tags(c, 1)), 0);
 	/* The realloc that thread 100 left open is not thread 200's. */
-	assert_int_equal(c->previous[2], NO_ALLOCATION);
-	assert_int_equal(c->freed_at[0], 60);
+	assert_int_equal(columns_previous(c, 2), NO_ALLOCATION);
+	assert_int_equal(columns_freed_at(c, 0), 60);
 	assert_int_equal(m->totals.live_count, 1);
 	model_free(m);
 }
@@ -469,8 +470,8 @@ static void temporary_is_per_thread(void **context)
 		     A(0, 40, 0x400, 1), F(0, 50, 0x300), F(0, 60, 0x400), F(1, 70, 0x200));
 
 	assert_int_equal(m->totals.temporary, 2); /* 0x100 and, in ring 1, 0x200 */
-	assert_true(tags_flags(m->allocations.tags[0]) & TAG_TEMPORARY);
-	assert_true(tags_flags(m->allocations.tags[1]) & TAG_TEMPORARY);
+	assert_true(tags_flags(columns_tags(&m->allocations, 0)) & TAG_TEMPORARY);
+	assert_true(tags_flags(columns_tags(&m->allocations, 1)) & TAG_TEMPORARY);
 	model_free(m);
 }
 
@@ -480,10 +481,10 @@ static void times_are_unique(void **context)
 			       A(0, UINT64_MAX, 0x300, 1), F(0, UINT64_MAX, 0x200));
 	const struct columns *c = &m->allocations;
 
-	assert_int_equal(c->allocated_at[0], 10);
-	assert_int_equal(c->allocated_at[1], 11);
-	assert_int_equal(c->freed_at[0], 12);
-	assert_true(c->allocated_at[2] < NEVER);
+	assert_int_equal(columns_allocated_at(c, 0), 10);
+	assert_int_equal(columns_allocated_at(c, 1), 11);
+	assert_int_equal(columns_freed_at(c, 0), 12);
+	assert_true(columns_allocated_at(c, 2) < NEVER);
 	assert_int_equal(m->totals.live_count, 1);
 	model_free(m);
 }
@@ -590,9 +591,9 @@ static void realloc_while_off(void **context)
 	assert_int_equal(m->totals.unknown_frees, 2);
 	assert_int_equal(m->totals.live_count, 1);
 	assert_int_equal(m->totals.live_bytes, 9);
-	assert_int_equal(m->allocations.freed_at[0], 21);
-	assert_int_equal(m->allocations.freed_at[1], NEVER);
-	assert_int_equal(tags_flags(m->allocations.tags[0]) & TAG_REALLOCATED, 0);
+	assert_int_equal(columns_freed_at(&m->allocations, 0), 21);
+	assert_int_equal(columns_freed_at(&m->allocations, 1), NEVER);
+	assert_int_equal(tags_flags(columns_tags(&m->allocations, 0)) & TAG_REALLOCATED, 0);
 	model_free(m);
 }
 
@@ -623,11 +624,11 @@ static void doubtful_ends(void **context)
 	writer_end(&w, true);
 	m = load_writer(&w, 0);
 	assert_int_equal(m->totals.allocations, 3);
-	assert_int_equal(m->allocations.freed_at[0], 90000);
-	assert_int_equal(m->allocations.free_stack[0], 2);
-	assert_int_equal(m->allocations.freed_at[1], 211);
-	assert_int_equal(m->allocations.free_stack[1], 3);
-	assert_int_equal(m->allocations.freed_at[2], NEVER);
+	assert_int_equal(columns_freed_at(&m->allocations, 0), 90000);
+	assert_int_equal(columns_free_stack(&m->allocations, 0), 2);
+	assert_int_equal(columns_freed_at(&m->allocations, 1), 211);
+	assert_int_equal(columns_free_stack(&m->allocations, 1), 3);
+	assert_int_equal(columns_freed_at(&m->allocations, 2), NEVER);
 	assert_int_equal(m->totals.implicit_frees, 0);
 	assert_int_equal(m->totals.mended, 1);
 	assert_int_equal(m->totals.unknown_frees, 1);
@@ -743,19 +744,19 @@ static void live_table(void **context)
 	for (uint32_t i = 0; i < ROWS; i++) {
 		if (i == c.room)
 			columns_grow(&c);
-		c.address[i] = (uint64_t)i * 48 + 0x10000;
+		c.plain.address[i] = (uint64_t)i * 48 + 0x10000;
 		c.count++;
 		live_add(&l, &c, i);
 	}
 	assert_int_equal(l.count, ROWS);
 	for (uint32_t i = 0; i < ROWS; i++)
-		assert_int_equal(live_find(&l, &c, c.address[i]), i);
+		assert_int_equal(live_find(&l, &c, columns_address(&c, i)), i);
 	for (uint32_t i = 0; i < ROWS; i += 2)
-		assert_int_equal(live_take(&l, &c, c.address[i]), i);
+		assert_int_equal(live_take(&l, &c, columns_address(&c, i)), i);
 	for (uint32_t i = 0; i < ROWS; i++)
-		assert_int_equal(live_find(&l, &c, c.address[i]), i % 2 ? i : NO_ALLOCATION);
+		assert_int_equal(live_find(&l, &c, c.plain.address[i]), i % 2 ? i : NO_ALLOCATION);
 	for (uint32_t i = 1; i < ROWS; i += 2)
-		assert_int_equal(live_take(&l, &c, c.address[i]), i);
+		assert_int_equal(live_take(&l, &c, columns_address(&c, i)), i);
 	assert_int_equal(l.count, 0);
 	for (uint64_t i = 0; i < 1ull << l.bucket_bits; i++)
 		assert_int_equal(l.buckets[i].passed, 0);

@@ -26,10 +26,11 @@ static void free_order_is_sorted(void **context)
 		uint32_t freed = 0;
 
 		for (uint32_t row = 0; row < c->count; row++)
-			freed += c->freed_at[row] != NEVER;
+			freed += columns_freed_at(c, row) != NEVER;
 		assert_int_equal(e->count, freed);
 		for (uint32_t k = 1; k < e->count; k++)
-			assert_true(c->freed_at[e->rows[k - 1]] < c->freed_at[e->rows[k]]);
+			assert_true(columns_freed_at(c, e->rows[k - 1]) <
+				    columns_freed_at(c, e->rows[k]));
 		assert_ptr_equal(e, model_free_order(m));
 		model_free(m);
 	}
@@ -39,7 +40,7 @@ static void free_order_is_sorted(void **context)
 static void free_order_of_odd_columns(void **context)
 {
 	uint64_t freed_at[3000];
-	struct columns c = { .freed_at = freed_at, .count = 3000 };
+	struct columns c = { .plain.freed_at = freed_at, .count = 3000 };
 	struct free_order *e;
 
 	for (unsigned kind = 0; kind < 4; kind++) {
@@ -67,14 +68,16 @@ static void events_come_in_order(void **context)
 
 		while (event_iterator_next(&t)) {
 			assert_true(t.at >= last && t.at >= from && t.at < to);
-			assert_int_equal(t.at,
-					 t.is_free ? c->freed_at[t.row] : c->allocated_at[t.row]);
+			assert_int_equal(t.at, t.is_free ? columns_freed_at(c, t.row)
+							 : columns_allocated_at(c, t.row));
 			last = t.at;
 			*(t.is_free ? &frees : &starts) += 1;
 		}
 		for (uint32_t row = 0; row < c->count; row++) {
-			starts_due += c->allocated_at[row] >= from && c->allocated_at[row] < to;
-			frees_due += c->freed_at[row] >= from && c->freed_at[row] < to;
+			starts_due += columns_allocated_at(c, row) >= from &&
+				      columns_allocated_at(c, row) < to;
+			frees_due +=
+				columns_freed_at(c, row) >= from && columns_freed_at(c, row) < to;
 		}
 		assert_int_equal(starts, starts_due);
 		assert_int_equal(frees, frees_due);
@@ -88,13 +91,14 @@ static void brute_peak(const struct model *m, uint32_t stack, struct stack_peak 
 	struct stack_peak peak = { 0 };
 
 	for (uint32_t i = 0; i < c->count; i++) {
-		uint64_t bytes = 0, at = c->allocated_at[i];
+		uint64_t bytes = 0, at = columns_allocated_at(c, i);
 		uint32_t count = 0;
 
-		if (c->stack[i] != stack)
+		if (columns_stack(c, i) != stack)
 			continue;
 		for (uint32_t k = 0; k < c->count; k++) {
-			if (c->stack[k] != stack || c->allocated_at[k] > at || c->freed_at[k] <= at)
+			if (columns_stack(c, k) != stack || columns_allocated_at(c, k) > at ||
+			    columns_freed_at(c, k) <= at)
 				continue;
 			bytes += columns_size(c, k);
 			count++;
@@ -147,8 +151,9 @@ static void measures(void **context)
 		how = measuring_of(m, MEASURE_SHORT_LIVED, ns);
 		w = measuring_total(m, &how);
 		for (uint32_t row = 0; row < c->count; row++) {
-			if (c->freed_at[row] == NEVER ||
-			    c->freed_at[row] - c->allocated_at[row] >= measure_ticks(m, ns))
+			if (columns_freed_at(c, row) == NEVER ||
+			    columns_freed_at(c, row) - columns_allocated_at(c, row) >=
+				    measure_ticks(m, ns))
 				continue;
 			short_lived.bytes += columns_size(c, row);
 			short_lived.count++;

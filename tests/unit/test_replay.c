@@ -154,13 +154,13 @@ static void check_counts(const struct view *v, const struct machine *k)
 	uint64_t allocations = 0, frees = 0, reallocations = 0, bytes = 0;
 
 	for (uint32_t i = 0; i < c->count; i++) {
-		uint32_t old = c->previous[i];
+		uint32_t old = columns_previous(c, i);
 
 		if (!view_has(v, i))
 			continue;
 		allocations++;
-		frees += c->freed_at[i] != NEVER;
-		bytes += c->freed_at[i] == NEVER ? columns_size(c, i) : 0;
+		frees += columns_freed_at(c, i) != NEVER;
+		bytes += columns_freed_at(c, i) == NEVER ? columns_size(c, i) : 0;
 		if (old != NO_ALLOCATION && view_has(v, old)) {
 			reallocations++;
 			frees--;

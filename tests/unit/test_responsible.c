@@ -304,14 +304,16 @@ static void filters_know_it(void **context)
 		struct buf name = { 0 };
 		bool fits = false;
 
-		if (responsible_find(responsible_of_view(v), m->allocations.stack[row], &at)) {
+		if (responsible_find(responsible_of_view(v), columns_stack(&m->allocations, row),
+				     &at)) {
 			responsible_name(responsible_of_view(v), &at, &name);
 			fits = strchr("01234567", name.data[name.size - 2]);
 			assert_int_equal(at.kind, FRAME_PROGRAM);
 		}
 		assert_int_equal(view_has(v, row), fits);
 		chosen += fits;
-		if (responsible_find(responsible_of_view(h), m->allocations.stack[row], &at))
+		if (responsible_find(responsible_of_view(h), columns_stack(&m->allocations, row),
+				     &at))
 			moved += at.kind == FRAME_HIDDEN;
 		buf_release(&name);
 	}
@@ -358,7 +360,8 @@ static void own_frames_lead(void **context)
 	}
 	assert_true(own > 10);
 	for (uint32_t row = 0; row < m->allocations.count; row++)
-		if (responsible_find(responsible_of_view(v), m->allocations.stack[row], &at))
+		if (responsible_find(responsible_of_view(v), columns_stack(&m->allocations, row),
+				     &at))
 			assert_true(at.kind == FRAME_PROGRAM || at.kind == FRAME_HIDDEN);
 	view_free(v);
 	filter_free(f);

@@ -233,14 +233,15 @@ static void same_totals(const struct totals *a, const struct totals *b)
  * freed. */
 static uint64_t tags_of(const struct columns *c, uint32_t row)
 {
-	bool linked = c->chain[row] != NO_CHAIN;
+	bool linked = columns_chain(c, row) != NO_CHAIN;
 
-	return linked ? c->tags[row] : c->tags[row] & ~((uint64_t)TAG_REALLOCATED << 58);
+	return linked ? columns_tags(c, row)
+		      : columns_tags(c, row) & ~((uint64_t)TAG_REALLOCATED << 58);
 }
 
 static void same_row(const struct columns *a, uint32_t i, const struct columns *b, uint32_t k)
 {
-#define SAME(field) assert_int_equal(a->field[i], b->field[k])
+#define SAME(field) assert_int_equal(columns_##field(a, i), columns_##field(b, k))
 	SAME(allocated_at);
 	SAME(freed_at);
 	SAME(address);
@@ -360,19 +361,20 @@ static bool *brute_force(const struct model *m, uint64_t threshold)
 	for (uint32_t i = 0; i < c->count; i++) {
 		uint32_t first = i, last = i;
 
-		while (c->previous[first] != NO_ALLOCATION)
-			first = c->previous[first];
+		while (columns_previous(c, first) != NO_ALLOCATION)
+			first = columns_previous(c, first);
 		for (uint32_t k = i; k < c->count; k++)
-			if (c->previous[k] == last)
+			if (columns_previous(c, k) == last)
 				last = k;
-		remaining[i] = c->freed_at[last] == NEVER ||
-			       c->freed_at[last] - c->allocated_at[first] > threshold;
+		remaining[i] =
+			columns_freed_at(c, last) == NEVER ||
+			columns_freed_at(c, last) - columns_allocated_at(c, first) > threshold;
 		/* Ended by a realloc that lost what it made. */
-		if (tags_flags(c->tags[last]) & TAG_REALLOCATED)
+		if (tags_flags(columns_tags(c, last)) & TAG_REALLOCATED)
 			remaining[i] = false;
 		/* Its end came first, and was believed later. */
 		if (model_counters(m, "switched_o") &&
-		    c->freed_at[last] == c->allocated_at[last] + 1)
+		    columns_freed_at(c, last) == columns_allocated_at(c, last) + 1)
 			remaining[i] = false;
 	}
 	/* What ends a kept row only by taking its address stays, and its chain. */
@@ -380,9 +382,11 @@ static bool *brute_force(const struct model *m, uint64_t threshold)
 		more = false;
 		for (uint32_t i = 0; i < c->count; i++)
 			for (uint32_t k = 0; k < c->count; k++) {
-				bool joined = c->previous[k] == i || c->previous[i] == k ||
-					      (tags_flags(c->tags[i]) & TAG_FREE_LOST &&
-					       c->allocated_at[k] == c->freed_at[i]);
+				bool joined =
+					columns_previous(c, k) == i ||
+					columns_previous(c, i) == k ||
+					(tags_flags(columns_tags(c, i)) & TAG_FREE_LOST &&
+					 columns_allocated_at(c, k) == columns_freed_at(c, i));
 
 				if (remaining[i] && !remaining[k] && joined)
 					remaining[k] = more = true;
@@ -403,24 +407,24 @@ static void check_statistics(const struct model *m, const bool *remaining, const
 		struct statistics want = { .stack = s->stack, .call = s->call };
 
 		for (uint32_t k = 0; k < c->count; k++) {
-			uint64_t t = c->allocated_at[k], bytes = 0, count = 0;
+			uint64_t t = columns_allocated_at(c, k), bytes = 0, count = 0;
 
-			if (c->stack[k] != s->stack)
+			if (columns_stack(c, k) != s->stack)
 				continue;
 			if (!remaining[k]) {
 				statistics_count(&want, columns_size(c, k), columns_slack(c, k), t,
-						 statistics_bucket(c->freed_at[k] - t));
-				want.reallocs += c->previous[k] != NO_ALLOCATION;
-				want.frees += !(tags_flags(c->tags[k]) &
+						 statistics_bucket(columns_freed_at(c, k) - t));
+				want.reallocs += columns_previous(c, k) != NO_ALLOCATION;
+				want.frees += !(tags_flags(columns_tags(c, k)) &
 						(TAG_REALLOCATED | TAG_FREE_LOST));
-				if (tags_flags(c->tags[k]) & TAG_TEMPORARY) {
+				if (tags_flags(columns_tags(c, k)) & TAG_TEMPORARY) {
 					want.temporary++;
 					want.temporary_bytes += columns_size(c, k);
 				}
 			}
 			for (uint32_t n = 0; n < c->count; n++)
-				if (c->stack[n] == s->stack && c->allocated_at[n] <= t &&
-				    c->freed_at[n] > t) {
+				if (columns_stack(c, n) == s->stack &&
+				    columns_allocated_at(c, n) <= t && columns_freed_at(c, n) > t) {
 					bytes += columns_size(c, n);
 					count++;
 				}
@@ -429,7 +433,7 @@ static void check_statistics(const struct model *m, const bool *remaining, const
 				want.own_peak_count = count;
 				want.own_peak_at = t;
 			}
-			if (t <= m->totals.peak_at && c->freed_at[k] > m->totals.peak_at) {
+			if (t <= m->totals.peak_at && columns_freed_at(c, k) > m->totals.peak_at) {
 				want.peak_bytes += columns_size(c, k);
 				want.peak_count++;
 			}
@@ -446,17 +450,19 @@ static void check_rows(const struct model *a, const bool *remaining, const struc
 	uint32_t at = 0;
 
 	for (uint32_t i = 0; i < a->allocations.count; i++) {
-		uint32_t previous = a->allocations.previous[i];
+		uint32_t previous = columns_previous(&a->allocations, i);
 
 		if (!remaining[i])
 			continue;
 		assert_true(at < b->allocations.count);
 		same_row(&a->allocations, i, &b->allocations, at);
 		if (previous == NO_ALLOCATION)
-			assert_int_equal(b->allocations.previous[at], NO_ALLOCATION);
+			assert_int_equal(columns_previous(&b->allocations, at), NO_ALLOCATION);
 		else
-			assert_int_equal(b->allocations.allocated_at[b->allocations.previous[at]],
-					 a->allocations.allocated_at[previous]);
+			assert_int_equal(
+				columns_allocated_at(&b->allocations,
+						     columns_previous(&b->allocations, at)),
+				columns_allocated_at(&a->allocations, previous));
 		at++;
 	}
 	assert_int_equal(at, b->allocations.count);

@@ -3,7 +3,8 @@
  * (recorder/ring.h) in some threads, the collector's own drain in another, on the same addresses,
  * since the sanitizer cannot see that two mappings are one memory.
  *
- * Signal handlers that write in the middle of a write are there too: a timer per thread. */
+ * Signal handlers that write in the middle of a write are there too: a timer per thread.  Built
+ * with WITHOUT_RELEASE, where the writer orders nothing, it must fail: see order.h. */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -15,6 +16,9 @@
 
 #include "collector/clock.h"
 #include "collector/collector.h"
+#ifdef WITHOUT_RELEASE
+#define memory_order_release memory_order_relaxed
+#endif
 #include "recorder/ring.h"
 #include "wire/layout.h"
 

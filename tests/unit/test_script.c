@@ -23,7 +23,7 @@
 
 /* What a script put out: each kind's bytes. */
 struct output {
-	struct buf texts[3];
+	struct buf texts[SCRIPT_PICTURE + 1];
 	char name[64];
 	int error; /* that put() is to give */
 };
@@ -41,7 +41,7 @@ static int put(void *context, enum script_output kind, const char *name, const v
 
 static void release_output(struct output *out)
 {
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i <= SCRIPT_PICTURE; i++)
 		buf_release(&out->texts[i]);
 }
 
@@ -110,6 +110,28 @@ static void what_a_server_gets(void **state)
 	release_output(&out);
 }
 
+/* What the last word may become: of values, of what calls and indices give, and of what is not
+ * known. */
+static const struct {
+	const char *text, *names;
+} completed[] = {
+	{ "allocations()[1].si", "size" },
+	{ "l:only_leaked()[1].thread_n", "thread_name" },
+	{ "print(allocations():only_leaked().ungr", "" },
+	{ "print(allocations():group_by_backtrace().ungr", "ungroup" },
+	{ "x = #allocations():where('size > (1)'):group_by('function')[1].group_by_b",
+	  "group_by_backtrace" },
+	{ "l[1]:backtrace():fr", "frames" },
+	{ "graph():add(l):trim_", "trim_left\ntrim_right" },
+	{ "for a in l:iter() do print(a.chain_len", "chain_length" },
+	{ "save('never', 'x'):only_all_l", "only_all_leaked" },
+	{ "exit():only_all_l", "only_all_leaked" },
+	{ "ms(5).n", "ns" },
+	{ "json.enc", "encode" },
+	{ "nothing_such", "" },
+	{ "", "" },
+};
+
 static void lines_of_a_prompt(void **state)
 {
 	struct output out = { .name = "" };
@@ -132,6 +154,13 @@ static void lines_of_a_prompt(void **state)
 	buf_clear(&words);
 	script_complete(s, "print(alloc", &words);
 	assert_string_equal(words.data, "allocations");
+	for (size_t i = 0; i < sizeof(completed) / sizeof(*completed); i++) {
+		buf_clear(&words);
+		script_complete(s, completed[i].text, &words);
+		if (strcmp(words.data ? words.data : "", completed[i].names) != 0)
+			fail_msg("%s: %s", completed[i].text, words.data);
+	}
+	assert_true(script_run_line(s, "x", 1, &end)); /* nothing of that was called */
 	buf_release(&words);
 	script_free(s);
 	release_output(&out);

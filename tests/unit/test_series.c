@@ -33,11 +33,12 @@ static struct alive alive_at(const struct view *v, uint64_t stamp)
 	struct alive a = { 0 };
 
 	for (uint32_t i = 0; i < c->count; i++) {
-		if (!view_has(v, i) || c->allocated_at[i] > stamp || c->freed_at[i] <= stamp)
+		if (!view_has(v, i) || columns_allocated_at(c, i) > stamp ||
+		    columns_freed_at(c, i) <= stamp)
 			continue;
 		a.bytes += columns_size(c, i);
 		a.count++;
-		if (c->freed_at[i] != NEVER)
+		if (columns_freed_at(c, i) != NEVER)
 			continue;
 		a.leaked_bytes += columns_size(c, i);
 		a.leaked_count++;
@@ -71,12 +72,12 @@ static void brute_point(const struct view *v, uint64_t from, uint64_t to, struct
 
 		if (!view_has(v, i))
 			continue;
-		if (c->allocated_at[i] >= from && c->allocated_at[i] < to) {
+		if (columns_allocated_at(c, i) >= from && columns_allocated_at(c, i) < to) {
 			due->allocated_bytes += size;
 			due->allocated_count++;
-			consider(v, due, c->allocated_at[i], false);
+			consider(v, due, columns_allocated_at(c, i), false);
 		}
-		if (c->freed_at[i] >= from && c->freed_at[i] < to) {
+		if (columns_freed_at(c, i) >= from && columns_freed_at(c, i) < to) {
 			due->freed_bytes += size;
 			due->freed_count++;
 		}
@@ -149,7 +150,7 @@ static void peak_of_a_view(void **context)
 		assert_int_equal(peak.at, m->totals.peak_at);
 		peak = view_peak(&v);
 		for (uint32_t row = 0; row < m->allocations.count; row++) {
-			uint64_t at = m->allocations.allocated_at[row];
+			uint64_t at = columns_allocated_at(&m->allocations, row);
 			struct alive a;
 
 			if (!view_has(&v, row))

@@ -86,6 +86,32 @@ static void from_disk(void **context)
 	symbols_free(s);
 }
 
+/* Thumb code, whose functions' symbols have bit 0 set. */
+static void of_32_bits(void **context)
+{
+	static const uint8_t id[] = { 0xa5, 0xa7, 0x87, 0x63, 0x7b, 0x81, 0x47, 0xfc, 0x8a, 0xdf,
+				      0x2d, 0x7c, 0x71, 0x1c, 0xb1, 0x51, 0xde, 0x9c, 0x4b, 0xa8 };
+	struct symbols_module m = { TEST_DATA "/../../fuzz/corpus/symbols/arm-32bit", id,
+				    sizeof(id) };
+	struct symbols *s = symbols_new(&m, 1, NULL);
+	struct symbol symbol;
+
+	assert_int_equal(symbols_level(s, 0), SYMBOLS_LINES);
+	symbols_resolve(s, 0, 0x1f3, &symbol);
+	assert_int_equal(symbol.count, 2);
+	assert_string_equal(symbol.frames[0].function, "inner");
+	assert_true(symbol.frames[0].inlined);
+	assert_int_equal(symbol.frames[0].line, 2);
+	assert_string_equal(symbol.frames[1].function, "outer");
+	assert_int_equal(symbol.frames[1].line, 3);
+	symbol_release(&symbol);
+	symbols_resolve(s, 0, 0x1e8, &symbol);
+	assert_string_equal(symbol.frames[0].function, "twice");
+	symbol_release(&symbol);
+	check_unknown(s, 0, 0x10000);
+	symbols_free(s);
+}
+
 static void another_build_is_not_used(void **context)
 {
 	uint8_t other[64];
@@ -275,6 +301,7 @@ UNIT(symbols)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(from_disk),
+		cmocka_unit_test(of_32_bits),
 		cmocka_unit_test(another_build_is_not_used),
 		cmocka_unit_test(from_the_recording),
 		cmocka_unit_test(demangling),

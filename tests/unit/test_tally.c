@@ -191,16 +191,17 @@ static void check_window(const struct tally *t, const struct model *m)
 		struct tally_recent expected = { 0 }, got = tally_recent(t, &t->rows[k]);
 
 		for (uint32_t i = 0; i < c->count; i++) {
-			bool known = node_is_known(&m->tables.nodes, c->stack[i]);
+			bool known = node_is_known(&m->tables.nodes, columns_stack(c, i));
 
-			if ((known ? c->stack[i] : STACK_NONE) != t->rows[k].stack)
+			if ((known ? columns_stack(c, i) : STACK_NONE) != t->rows[k].stack)
 				continue;
-			if (c->allocated_at[i] >= t->half_before_from) {
+			if (columns_allocated_at(c, i) >= t->half_before_from) {
 				expected.allocations++;
 				expected.bytes += columns_size(c, i);
 				expected.change += (int64_t)columns_size(c, i);
 			}
-			if (c->freed_at[i] != NEVER && c->freed_at[i] >= t->half_before_from)
+			if (columns_freed_at(c, i) != NEVER &&
+			    columns_freed_at(c, i) >= t->half_before_from)
 				expected.change -= (int64_t)columns_size(c, i);
 		}
 		assert_int_equal(got.allocations, expected.allocations);

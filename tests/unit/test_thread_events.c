@@ -16,7 +16,7 @@ static bool next_of(struct event_iterator *t, const struct view *v, uint32_t thr
 
 	while (event_iterator_next(t))
 		if (view_has(v, t->row) && columns_size(c, t->row) &&
-		    tags_thread(c->tags[t->row]) == thread)
+		    tags_thread(columns_tags(c, t->row)) == thread)
 			return true;
 	return false;
 }

@@ -90,7 +90,7 @@ static uint64_t name_hash(const struct locations *p, enum tree_key key, const ch
 static unsigned path_of(const struct view *v, enum tree_key key, uint32_t row, uint64_t *path)
 {
 	const struct nodes *nodes = &v->model->tables.nodes;
-	uint32_t id = v->model->allocations.stack[row];
+	uint32_t id = columns_stack(&v->model->allocations, row);
 	unsigned n = 0, remaining = 0;
 
 	if (!node_is_known(nodes, id)) {
@@ -178,14 +178,14 @@ static void brute_tree(struct brute *b, const struct view *v, const struct tree_
 		if (!view_has(v, row) || !measuring_takes(&o->measuring, c, row))
 			continue;
 		n = path_of(v, o->key, row, path);
-		brute_add(brute_at(b, h), size, c->allocated_at[row]);
+		brute_add(brute_at(b, h), size, columns_allocated_at(c, row));
 		if (o->by_thread) {
-			h = mix(h, 1000000 + tags_thread(c->tags[row]));
-			brute_add(brute_at(b, h), size, c->allocated_at[row]);
+			h = mix(h, 1000000 + tags_thread(columns_tags(c, row)));
+			brute_add(brute_at(b, h), size, columns_allocated_at(c, row));
 		}
 		for (unsigned i = 0; i < n; i++) {
 			h = mix(h, path[o->bottom_up ? n - 1 - i : i]);
-			brute_add(brute_at(b, h), size, c->allocated_at[row]);
+			brute_add(brute_at(b, h), size, columns_allocated_at(c, row));
 		}
 		weigh(&brute_at(b, h)->self, size);
 	}
@@ -313,7 +313,7 @@ static struct tree_options random_tree(const struct model *m, uint64_t *state)
 		.by_count = random_below(state, 2),
 	};
 
-	o.measuring = measuring_of(m, random_below(state, MEASURE_COUNT), 300);
+	o.measuring = measuring_of(m, random_below(state, MEASURE_PINNED), 300);
 	return o;
 }
 
@@ -573,7 +573,7 @@ static void cached_weights_are_the_same(void **context)
 		pthread_t threads[ASKERS];
 
 		for (unsigned k = 0; k < MOMENTS; k++) {
-			how[k] = measuring_of(m, k % MEASURE_COUNT, 100 + 50 * k);
+			how[k] = measuring_of(m, k % MEASURE_PINNED, 100 + 50 * k);
 			weigh_stacks(&due[k], &v, &how[k], k % 2);
 		}
 		view_cache_weights(&v);

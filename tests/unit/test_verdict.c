@@ -8,6 +8,9 @@
 #include <string.h>
 
 #include "base/xalloc.h"
+#include "model/locations.h"
+#include "query/known_pools.h"
+#include "query/verdict_cache.h"
 #include "query/verdict_curve.h"
 #include "random_recording.h"
 
@@ -430,6 +433,93 @@ static void everything_left_is_judged(void **context)
 	}
 }
 
+static void same_verdicts(const struct verdicts *a, const struct verdicts *b)
+{
+	assert_int_equal(a->count, b->count);
+	assert_memory_equal(&a->small, &b->small, sizeof(a->small));
+	assert_int_equal(a->end_ns, b->end_ns);
+	assert_int_equal(a->held_bytes, b->held_bytes);
+	assert_int_equal(a->held_count, b->held_count);
+	assert_int_equal(a->held_matters, b->held_matters);
+	for (uint32_t i = 0; i < a->count; i++) {
+		struct verdict x = a->rows[i], y = b->rows[i];
+
+		assert_int_equal(x.stacks, y.stacks);
+		assert_memory_equal(x.stack_list, y.stack_list, x.stacks * sizeof(*x.stack_list));
+		assert_int_equal(x.known == NULL, y.known == NULL);
+		if (x.known)
+			assert_string_equal(x.known->reason, y.known->reason);
+		x.stack_list = y.stack_list = NULL;
+		x.known = y.known = NULL;
+		assert_memory_equal(&x, &y, sizeof(x));
+	}
+}
+
+/* In few functions, so that those of one leak, and are freed at exit, too. */
+static struct model *few_functions(uint64_t seed)
+{
+	static const uint64_t addresses[] = { 0x1000, 0x2000, 0x3000, 0x4000 };
+
+	return random_recording(&(struct random_options){
+		.seed = seed, .events = 1000, .addresses = addresses, .address_count = 4 });
+}
+
+static void both_at_once_are_the_same(void **context)
+{
+	uint32_t rows = 0;
+
+	for (unsigned i = 1; i <= 40; i++) {
+		struct model *m = few_functions(i);
+		struct view v = { .model = m, .locations = locations_new(m, NULL) };
+		struct verdicts leaked, held, both[2];
+
+		verdicts_init(&leaked, &v, NULL);
+		verdicts_init(&held, &v, &(struct verdict_options){ .held = true });
+		verdicts_init_both(&both[0], &both[1], &v);
+		same_verdicts(&leaked, &both[0]);
+		same_verdicts(&held, &both[1]);
+		for (uint32_t k = 0; k < leaked.count && k < held.count; k++)
+			rows += leaked.rows[k].stacks != held.rows[k].stacks;
+		verdicts_release(&leaked);
+		verdicts_release(&held);
+		verdicts_release(&both[0]);
+		verdicts_release(&both[1]);
+		locations_free(v.locations);
+		model_free(m);
+	}
+	assert_true(rows > 10);
+}
+
+static void kept_ones_are_the_same(void **context)
+{
+	for (unsigned i = 1; i <= 20; i++) {
+		struct model *m = few_functions(i), *other = few_functions(i + 100);
+		struct view v = { .model = m, .locations = locations_new(m, NULL) };
+		struct view w = { .model = other, .locations = locations_new(other, NULL) };
+		struct verdicts both[2], again[2];
+		struct buf bytes = { 0 };
+
+		verdicts_init_both(&both[0], &both[1], &v);
+		verdict_cache_pack(&bytes, both, &v);
+		assert_true(verdict_cache_unpack(bytes.data, bytes.size, again, &v));
+		same_verdicts(&both[0], &again[0]);
+		same_verdicts(&both[1], &again[1]);
+		verdicts_release(&again[0]);
+		verdicts_release(&again[1]);
+		assert_false(verdict_cache_unpack(bytes.data, bytes.size, again, &w));
+		for (; bytes.size; bytes.size -= bytes.size / 7 + 1)
+			assert_int_equal(verdict_cache_unpack(bytes.data, bytes.size, again, &w),
+					 false);
+		verdicts_release(&both[0]);
+		verdicts_release(&both[1]);
+		buf_release(&bytes);
+		locations_free(v.locations);
+		locations_free(w.locations);
+		model_free(m);
+		model_free(other);
+	}
+}
+
 UNIT(verdict)
 {
 	const struct CMUnitTest tests[] = {
@@ -442,6 +532,8 @@ UNIT(verdict)
 		cmocka_unit_test(evidence_is_true),
 		cmocka_unit_test(many_events_are_judged_like_few),
 		cmocka_unit_test(everything_left_is_judged),
+		cmocka_unit_test(both_at_once_are_the_same),
+		cmocka_unit_test(kept_ones_are_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

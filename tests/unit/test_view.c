@@ -350,6 +350,7 @@ static void every_row_is_tested(void **context)
 		bool found = f->class == FIELD_FRAME || f->class == FIELD_THREAD ||
 			     f->class == FIELD_CALL || f->class == FIELD_BACKTRACE ||
 			     f->class == FIELD_ALIVE || f->class == FIELD_MAP ||
+			     f->class == FIELD_ORIGIN ||    /* in test_origin.c */
 			     f->class == FIELD_RESPONSIBLE; /* in test_responsible.c */
 
 		for (unsigned i = 0; i < CLAIM_NUMBERS; i++)
@@ -395,7 +396,7 @@ static void dates_of(const struct brute *b)
 	struct claim claim = { .rows = calloc(b->count + 1, sizeof(bool)) };
 
 	for (uint32_t row = 0; row < b->count; row++)
-		claim.rows[row] = brute_ns(b, c->allocated_at[row]) < 1000000;
+		claim.rows[row] = brute_ns(b, columns_allocated_at(c, row)) < 1000000;
 	snprintf(claim.text, sizeof(claim.text), "allocated <= %" PRIu64, start_ms);
 	check_expression(b, &claim);
 	check_row(b, "to", "1760000000000", &claim);
@@ -471,7 +472,8 @@ static void many_rows(void **context)
 	/* Bounds that lie just where blocks begin and end: those are taken or left as a whole. */
 	for (uint32_t row = 4095; row < b.count; row += 4096)
 		for (unsigned op = LT; op < OPS; op++) {
-			uint64_t at = brute_ns(&b, m->allocations.allocated_at[row + (op & 1)]);
+			uint64_t at =
+				brute_ns(&b, columns_allocated_at(&m->allocations, row + (op & 1)));
 
 			claim_number(&b, &c, claim_number_called("allocated"), op, at);
 			check_expression(&b, &c);

@@ -41,7 +41,7 @@ export const usePaged = (): unknown => [
 	// @ts-expect-error a column that threads do not have
 	usePages(id, "/data/{id}/threads", { sort_by: "size" }, pick),
 	// @ts-expect-error a question that has no pages
-	usePages(id, "/data/{id}/check", {}, pick),
+	usePages(id, "/data/{id}/matches", {}, pick),
 ];
 
 type Sort = NonNullable<AllocationsQuery["sort_by"]>;

@@ -10,19 +10,12 @@ const char *agent_token_set(const struct command_option *row, const char *path);
 const char *agent_token_set_ca(const struct command_option *row, const char *path);
 
 #define CA_FILE_ROW                                                                                \
-	{                                                                                          \
-		"ca-file", 0, "FILE", "certificates that those of https:// are checked with",      \
-			COMMAND_CALL, .set = agent_token_set_ca                                    \
-	}
+	CALL("ca-file", 0, "FILE", "certificates that those of https:// are checked with",         \
+	     agent_token_set_ca)
 #define AGENT_TOKEN_ROWS                                                                           \
-	{                                                                                          \
-		"token-file",                                                                      \
-		0,                                                                                 \
-		"FILE",                                                                            \
-		"the agent's token: its first line (MEMOIR_AGENT_TOKEN, the agent's file)",        \
-		COMMAND_CALL,                                                                      \
-		.set = agent_token_set                                                             \
-	},                                                                                         \
+	CALL("token-file", 0, "FILE",                                                              \
+	     "the agent's token: its first line (MEMOIR_AGENT_TOKEN, the agent's file)",           \
+	     agent_token_set),                                                                     \
 		CA_FILE_ROW
 
 /* agents_ask(), and the exit status: 0, or another after saying what is wrong. */

@@ -16,6 +16,7 @@
 #include "cli/jemalloc/stats_input.h"
 #include "cli/say.h"
 #include "cli/table.h"
+#include "wire/wide.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define THRESHOLD_MAX (UINT64_C(1) << 40) /* MiB */
@@ -25,22 +26,18 @@ static bool as_csv, as_json, as_plot, totals, consecutive, rates;
 static const char *field_words, *color;
 
 #define COMMON                                                                                     \
-	{ "field",	'f',                                                                       \
-	  "NAME,…",	"these instead: total, pdirty, stats.resident, bin.64.curregs",            \
-	  COMMAND_TEXT, &field_words },                                                            \
-		{ "totals", 't', NULL, "the sum of all arenas too", COMMAND_FLAG, &totals },       \
-		{ "plot", 0, NULL, "draw each as a line of bars", COMMAND_FLAG, &as_plot },        \
-		{ "csv", 0, NULL, "print CSV", COMMAND_FLAG, &as_csv },                            \
-		{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },                         \
-	{                                                                                          \
-		"color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color                  \
-	}
+	VALUE("field", 'f', "NAME,…",                                                              \
+	      "these instead: total, pdirty, stats.resident, bin.64.curregs", &field_words),       \
+		FLAG("totals", 't', "the sum of all arenas too", &totals),                         \
+		FLAG("plot", 0, "draw each as a line of bars", &as_plot),                          \
+		FLAG("csv", 0, "print CSV", &as_csv), FLAG("json", 0, "print JSON", &as_json),     \
+		WORD("color", 0, "WHEN", "auto, always or never", &color)
 
 const struct command_option arenas_options[] = { COMMON, { 0 } };
 const struct command_option arenas_del_options[] = {
 	COMMON,
-	{ "consecutive", 'c', NULL, "each against the one before it", COMMAND_FLAG, &consecutive },
-	{ "rate", 'r', NULL, "the change in a second", COMMAND_FLAG, &rates },
+	FLAG("consecutive", 'c', "each against the one before it", &consecutive),
+	FLAG("rate", 'r', "the change in a second", &rates),
 	{ 0 },
 };
 
@@ -149,7 +146,7 @@ static void put_size(struct buf *out, uint64_t bytes)
 static void put_share(struct buf *out, uint64_t part, uint64_t whole)
 {
 	if (whole)
-		put_real(out, (double)(uint64_t)((unsigned __int128)part * 10000 / whole) / 100);
+		put_real(out, (double)wide_scale(part, 10000, whole) / 100);
 	buf_text(out, whole ? "%" : "-%");
 }
 
@@ -360,7 +357,7 @@ static int print_new(const char *command, const struct arena_series *s,
 	auto_buf struct buf out = { 0 };
 	auto_release(arena_table_release) struct arena_table t = { 0 };
 	struct term term;
-	struct json j;
+	struct json j = { .out = &out };
 	struct err err;
 	int status = 0;
 
@@ -370,7 +367,6 @@ static int print_new(const char *command, const struct arena_series *s,
 	} else if (as_csv) {
 		arena_table_write_csv(&out, &t);
 	} else if (as_json) {
-		json_init(&j, &out);
 		arena_table_write_json(&j, &t);
 	} else if (as_plot) {
 		print_plots(&t, q, &term, &out);

@@ -22,8 +22,7 @@ static const char *plural(uint64_t n)
 
 static void print_about(struct buf *out, const struct term *t, const struct churn_log *a)
 {
-	buf_printf(out, "%s%s%s: ", term_style(t, STYLE_TITLE), a->path,
-		   term_style(t, STYLE_PLAIN));
+	term_printf(t, out, "{title}%s{}: ", a->path);
 	if (a->recent)
 		buf_printf(out, "the last %s blocks that were sampled", count_text(a->recent_max));
 	else
@@ -71,9 +70,8 @@ static void print_lives(struct buf *out, const struct term *t, const struct chur
 		last--;
 	while (first + 1 < last && !c->lives[first].objects)
 		first++;
-	buf_printf(out, "\n%sLIFETIMES%s  of %s that were freed: mean %s, ",
-		   term_style(t, STYLE_TITLE), term_style(t, STYLE_PLAIN),
-		   count_text(c->total.freed), duration_text((uint64_t)c->total.mean_ns));
+	term_printf(t, out, "\n{title}LIFETIMES{}  of %s that were freed: mean %s, ",
+		    count_text(c->total.freed), duration_text((uint64_t)c->total.mean_ns));
 	buf_printf(out, "half within %s, ", duration_text(c->total.half_ns));
 	buf_printf(out, "90 %% within %s, ", duration_text(c->total.p90_ns));
 	buf_printf(out, "all within %s\n\n", duration_text(c->total.most_ns));
@@ -83,11 +81,11 @@ static void print_lives(struct buf *out, const struct term *t, const struct chur
 		life_name(&name, l);
 		if (text_columns(name.data) < LABEL)
 			buf_repeat(out, ' ', LABEL - text_columns(name.data));
-		buf_printf(out, "%s %11s %10s  %s", name.data, count_text(l->objects),
-			   size_text(l->bytes), term_style(t, STYLE_NUMBER));
+		term_printf(t, out, "%s %11s %10s  {number}", name.data, count_text(l->objects),
+			    size_text(l->bytes));
 		shape_bar(out, most ? (double)l->objects / (double)most : 0, columns);
-		buf_printf(out, "%s%8s\n", term_style(t, STYLE_PLAIN),
-			   l->objects ? share_text(l->objects, c->total.freed) : "");
+		term_printf(t, out, "{}%8s\n",
+			    l->objects ? share_text(l->objects, c->total.freed) : "");
 	}
 }
 
@@ -99,10 +97,10 @@ static void print_threads(struct buf *out, const struct term *t, const struct ch
 	};
 	auto_release(table_release) struct table table = { 0 };
 
-	buf_printf(out, "\n%sTHREADS%s  %s block%s freed by another thread than allocated %s\n\n",
-		   term_style(t, STYLE_TITLE), term_style(t, STYLE_PLAIN),
-		   count_text(c->total.elsewhere), c->total.elsewhere == 1 ? " was" : "s were",
-		   c->total.elsewhere == 1 ? "it" : "them");
+	term_printf(t, out,
+		    "\n{title}THREADS{}  %s block%s freed by another thread than allocated %s\n\n",
+		    count_text(c->total.elsewhere), c->total.elsewhere == 1 ? " was" : "s were",
+		    c->total.elsewhere == 1 ? "it" : "them");
 	table_init(&table, columns);
 	for (size_t i = 0; i < c->thread_count; i++) {
 		const struct churn_thread *r = &c->threads[i];
@@ -155,11 +153,10 @@ static void print_stacks(struct buf *out, const struct term *t, const struct chu
 						       { 0 } };
 	auto_release(table_release) struct table table = { 0 };
 
-	buf_printf(out,
-		   "\n%sSTACKS%s  %s; the most bytes first, ~ as estimated from those that were "
-		   "sampled\n\n",
-		   term_style(t, STYLE_TITLE), term_style(t, STYLE_PLAIN),
-		   count_text(c->stack_count));
+	term_printf(t, out,
+		    "\n{title}STACKS{}  %s; the most bytes first, ~ as estimated from those that "
+		    "were sampled\n\n",
+		    count_text(c->stack_count));
 	table_init(&table, columns);
 	for (size_t i = 0; i < c->stack_count && i < top; i++)
 		add_row(&table, c, &c->stacks[i], full);

@@ -29,13 +29,13 @@ static const char *output;
 static uint64_t seconds;
 
 static const struct command_option options[] = {
-	{ "output", 'o', "FILE",
-	  "of dump, pprof, recent, log-stop (heap.PID.N.heap, .pb.gz, .json); - is standard output",
-	  COMMAND_TEXT, &output },
-	{ "seconds", 's', "N", "of pprof: what changes in so many seconds", COMMAND_NUMBER,
-	  &seconds },
+	VALUE("output", 'o', "FILE",
+	      "of dump, pprof, recent, log-stop (heap.PID.N.heap, .pb.gz, .json); - is standard "
+	      "output",
+	      &output),
+	VALUE("seconds", 's', "N", "of pprof: what changes in so many seconds", &seconds),
 	AGENT_TOKEN_ROWS,
-	{ "json", 0, NULL, "answers as they come", COMMAND_FLAG, &as_json },
+	FLAG("json", 0, "answers as they come", &as_json),
 	{ 0 },
 };
 

@@ -16,7 +16,7 @@
 static const char *output = "jemdata.py";
 
 static const struct command_option options[] = {
-	{ "output", 'o', "FILE", "write this (jemdata.py)", COMMAND_TEXT, &output },
+	VALUE("output", 'o', "FILE", "write this (jemdata.py)", &output),
 	{ 0 },
 };
 

@@ -27,16 +27,11 @@ static bool by_stacks, as_given;
 static uint64_t top = UINT64_MAX;
 
 static const struct command_option options[] = {
-	{ "stacks", 0, NULL, "a row for each stack", COMMAND_FLAG, &by_stacks },
-	{ "as-given", 0, NULL, "keep the order of the command line", COMMAND_FLAG, &as_given },
-	{ "top", 'n', "N", "rows at most (20; all of them in JSON and CSV)", COMMAND_NUMBER, &top },
+	FLAG("stacks", 0, "a row for each stack", &by_stacks),
+	FLAG("as-given", 0, "keep the order of the command line", &as_given),
+	VALUE("top", 'n', "N", "rows at most (20; all of them in JSON and CSV)", &top),
 	{ 0 },
 };
-
-static const struct command_option *shared_options(void)
-{
-	return heap_options_rows(OF_GROWTH);
-}
 
 static const char *amount(struct human *h, const struct dump_series *s, double value, bool sign)
 {
@@ -91,11 +86,10 @@ static void print_rows(const struct dump_series *s, const struct term *term, str
 	auto_release(table_release) struct table t = { 0 };
 	struct human h;
 
-	buf_printf(out, "\n%sGROWTH%s  %s\n\n", term_style(term, STYLE_TITLE),
-		   term_style(term, STYLE_PLAIN),
-		   by_stacks	      ? "by stack"
-		   : heap_options.cum ? "by function, with what it calls"
-				      : "by function");
+	term_printf(term, out, "\n{title}GROWTH{}  %s\n\n",
+		    by_stacks	       ? "by stack"
+		    : heap_options.cum ? "by function, with what it calls"
+				       : "by function");
 	table_init(&t, columns);
 	for (size_t i = 0; i < s->row_count && i < (top == UINT64_MAX ? TOP : top); i++) {
 		const struct dump_series_row *r = &s->rows[i];
@@ -119,12 +113,11 @@ static int show(const struct dump_series *s, bool named)
 {
 	auto_buf struct buf out = { 0 };
 	struct term term;
-	struct json j;
+	struct json j = { .out = &out };
 	int status;
 
 	term_init(&term, 1, heap_options.color);
 	if (heap_options.json) {
-		json_init(&j, &out);
 		dump_series_write_json(&j, s, top);
 	} else if (heap_options.csv) {
 		dump_series_write_csv(&out, s, top);
@@ -196,6 +189,7 @@ const struct command command_jemalloc_growth = {
 		    "  memoir jemalloc growth --cum --focus handle_request *.heap\n"
 		    "  memoir jemalloc growth --stacks --json first.heap second.heap\n",
 	.options = options,
-	.more_options = shared_options,
+	.more_options = heap_options_rows,
+	.shared = OF_GROWTH,
 	.run = run_jemalloc_growth,
 };

@@ -65,46 +65,40 @@ static const char *set_report(const struct command_option *row, const char *valu
 }
 
 static const struct command_option options[] = {
-	{ "functions", 0, NULL, "a row for each function (this is what is done)", COMMAND_FLAG,
-	  &by_functions },
-	{ "files", 0, NULL, "a row for each source file", COMMAND_FLAG, &by_files },
-	{ "addresses", 0, NULL, "a row for each address", COMMAND_FLAG, &by_addresses },
-	{ "show_bytes", 0, NULL, "bytes instead of megabytes", COMMAND_FLAG, &show_bytes },
-	{ "whole", 0, NULL, "round each stack's estimate: sums are then those of go tool pprof",
-	  COMMAND_FLAG, &whole },
-	{ "base", 0, "DUMP", "show what was added since this dump", COMMAND_TEXT, &base_path },
-	{ "seconds", 's', "N", "of an agent: show what was added in so many seconds",
-	  COMMAND_NUMBER, &seconds },
-	{ "drop_negative", 0, NULL, "with --base: leave out what became less", COMMAND_FLAG,
-	  &drop_negative },
-	{ "thread", 0, "N", "only what this thread allocated", COMMAND_TEXT, &thread_word },
-	{ "retain", 0, "REGEX", "only such frames of each stack", COMMAND_TEXT, &retain_word },
-	{ "exclude", 0, "REGEX", "no such frames; stacks close up", COMMAND_TEXT, &exclude_word },
-	{ "nodecount", 0, "N", "functions of a graph at most (80)", COMMAND_NUMBER, &node_count },
+	FLAG("functions", 0, "a row for each function (this is what is done)", &by_functions),
+	FLAG("files", 0, "a row for each source file", &by_files),
+	FLAG("addresses", 0, "a row for each address", &by_addresses),
+	FLAG("show_bytes", 0, "bytes instead of megabytes", &show_bytes),
+	FLAG("whole", 0, "round each stack's estimate: sums are then those of go tool pprof",
+	     &whole),
+	VALUE("base", 0, "DUMP", "show what was added since this dump", &base_path),
+	VALUE("seconds", 's', "N", "of an agent: show what was added in so many seconds", &seconds),
+	FLAG("drop_negative", 0, "with --base: leave out what became less", &drop_negative),
+	VALUE("thread", 0, "N", "only what this thread allocated", &thread_word),
+	VALUE("retain", 0, "REGEX", "only such frames of each stack", &retain_word),
+	VALUE("exclude", 0, "REGEX", "no such frames; stacks close up", &exclude_word),
+	VALUE("nodecount", 0, "N", "functions of a graph at most (80)", &node_count),
 	{ "nodefraction", 0, "F", "leave functions below this share out (.005)", COMMAND_CALL,
 	  &node_fraction, set_fraction },
 	{ "edgefraction", 0, "F", "leave calls below this share out (.001)", COMMAND_CALL,
 	  &edge_fraction, set_fraction },
-	{ "maxdegree", 0, "N", "calls of one function in a graph at most (8)", COMMAND_NUMBER,
-	  &max_degree },
-	{ "source", 0, "[FROM=]FOLDER", "where sources are; may be repeated", COMMAND_CALL, NULL,
-	  add_source_root },
-	{ "symbols", 0, NULL, "no dump: name the addresses on standard input, which has maps, too",
-	  COMMAND_FLAG, &symbols },
-	{ "top", 'n', "N", "rows at most", COMMAND_NUMBER, &top_rows },
+	VALUE("maxdegree", 0, "N", "calls of one function in a graph at most (8)", &max_degree),
+	CALL("source", 0, "[FROM=]FOLDER", "where sources are; may be repeated", add_source_root),
+	FLAG("symbols", 0, "no dump: name the addresses on standard input, which has maps, too",
+	     &symbols),
+	VALUE("top", 'n', "N", "rows at most", &top_rows),
 	AGENT_TOKEN_ROWS,
-	{ "output", 'o', "FILE", "write to this file (- or none: standard output)", COMMAND_TEXT,
-	  &output },
+	VALUE("output", 'o', "FILE", "write to this file (- or none: standard output)", &output),
 	{ 0 },
 };
 
 /* Those that commands about dumps share, and a row for each report. */
-static const struct command_option *more_options(void)
+static const struct command_option *more_options(unsigned shared)
 {
 	static struct command_option rows[64];
 	size_t n = 0;
 
-	for (const struct command_option *o = heap_options_rows(OF_HEAP); o->name && n < 32; o++)
+	for (const struct command_option *o = heap_options_rows(shared); o->name && n < 32; o++)
 		rows[n++] = *o;
 	for (const struct heap_report *const *r = heap_reports; *r && n + 1 < 64; r++)
 		rows[n++] = (struct command_option){ .name = (*r)->name,
@@ -237,7 +231,7 @@ static int show(struct heap_question *q, int argc, char **argv)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
 	const char *program = NULL;
-	struct buf bytes = { 0 };
+	auto_buf struct buf bytes = { 0 };
 	bool usable = true;
 	char before[40];
 	struct profile p;
@@ -282,7 +276,6 @@ static int show(struct heap_question *q, int argc, char **argv)
 		status |= write_out(&p, &q->report);
 	}
 	profile_release(&p);
-	buf_release(&bytes);
 	return status;
 }
 
@@ -351,5 +344,6 @@ const struct command command_jemalloc_heap = {
 		"  memoir jemalloc heap --json out.heap.gz | jq '.rows[0]'\n",
 	.options = options,
 	.more_options = more_options,
+	.shared = OF_HEAP,
 	.run = run_jemalloc_heap,
 };

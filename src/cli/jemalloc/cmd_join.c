@@ -23,16 +23,11 @@
 static uint64_t top = UINT64_MAX;
 
 static const struct command_option options[] = {
-	{ "top", 'n', "N", "stacks and classes at most (10; all of them in JSON and CSV)",
-	  COMMAND_NUMBER, &top },
+	VALUE("top", 'n', "N", "stacks and classes at most (10; all of them in JSON and CSV)",
+	      &top),
 	AGENT_TOKEN_ROWS,
 	{ 0 },
 };
-
-static const struct command_option *shared_options(void)
-{
-	return heap_options_rows(OF_JOIN);
-}
 
 static int ask_stats(const struct agents_entry *agent, struct stats *stats)
 {
@@ -95,7 +90,7 @@ static int show(struct profile *p, struct stats *stats)
 	auto_buf struct buf out = { 0 };
 	auto_release(join_release) struct join join = { 0 };
 	struct term term;
-	struct json json;
+	struct json json = { .out = &out };
 	int error = profile_finish(p, &err);
 
 	if (!error)
@@ -106,7 +101,6 @@ static int show(struct profile *p, struct stats *stats)
 		return say_failed(NAME, NULL, &err);
 	heap_options_warn(NAME, &p->locations);
 	term_init(&term, 1, heap_options.color);
-	json_init(&json, &out);
 	if (heap_options.json)
 		join_write_json(&json, &join, top);
 	else if (heap_options.csv)
@@ -157,6 +151,7 @@ const struct command command_jemalloc_join = {
 		    "  memoir jemalloc join 1234\n"
 		    "  memoir jemalloc join --csv http://localhost:7790 > join.csv\n",
 	.options = options,
-	.more_options = shared_options,
+	.more_options = heap_options_rows,
+	.shared = OF_JOIN,
 	.run = run_jemalloc_join,
 };

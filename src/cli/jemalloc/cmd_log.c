@@ -19,16 +19,11 @@ static uint64_t top = 20;
 static const char *maps_path;
 
 static const struct command_option options[] = {
-	{ "maps", 0, "FILE", "maps of the process: a heap dump, or a copy of /proc/PID/maps",
-	  COMMAND_TEXT, &maps_path },
-	{ "top", 'n', "N", "stacks at most (20)", COMMAND_NUMBER, &top },
+	VALUE("maps", 0, "FILE", "maps of the process: a heap dump, or a copy of /proc/PID/maps",
+	      &maps_path),
+	VALUE("top", 'n', "N", "stacks at most (20)", &top),
 	{ 0 },
 };
-
-static const struct command_option *shared_options(void)
-{
-	return heap_options_rows(OF_LOG);
-}
 
 /* 0, or the exit status after saying what is wrong. */
 static int read_maps(struct dump *maps)
@@ -51,7 +46,7 @@ static int add_log(struct churn *c, const char *path, const struct dump *maps)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
 	struct buf bytes = { 0 };
-	struct dump own = { 0 };
+	auto_release(dump_release) struct dump own = { 0 };
 	struct log l;
 	int status = 0, error = heap_options_read(&bytes, path, &err);
 
@@ -65,7 +60,6 @@ static int add_log(struct churn *c, const char *path, const struct dump *maps)
 	if (l.maps && !maps_path)
 		dump_read_maps(&own, l.maps, strlen(l.maps), &err);
 	churn_add(c, path, &l, own.map_count ? &own : maps);
-	dump_release(&own);
 	log_release(&l);
 	return status;
 }
@@ -75,14 +69,13 @@ static int show(struct churn *c)
 	struct err err = { .offset = ERR_NO_OFFSET };
 	auto_buf struct buf out = { 0 };
 	struct term t;
-	struct json j;
+	struct json j = { .out = &out };
 
 	if (churn_finish(c, &err))
 		return say_failed(NAME, NULL, &err);
 	heap_options_warn(NAME, &c->profile.locations);
 	term_init(&t, 1, heap_options.color);
 	if (heap_options.json) {
-		json_init(&j, &out);
 		churn_write_json(&j, c, top);
 	} else if (heap_options.csv) {
 		churn_write_csv(&out, c, top);
@@ -143,6 +136,7 @@ const struct command command_jemalloc_log = {
 		    "  memoir jemalloc log --maps out.heap --full prof_recent.json\n"
 		    "  memoir jemalloc log --csv -n 1000 prof_log.json.gz\n",
 	.options = options,
-	.more_options = shared_options,
+	.more_options = heap_options_rows,
+	.shared = OF_LOG,
 	.run = run_jemalloc_log,
 };

@@ -17,7 +17,7 @@
 static const char *output;
 
 static const struct command_option options[] = {
-	{ "output", 'o', "FILE", "write this instead of standard output", COMMAND_TEXT, &output },
+	VALUE("output", 'o', "FILE", "write this instead of standard output", &output),
 	LIVE_OPTIONS,
 	{ 0 },
 };

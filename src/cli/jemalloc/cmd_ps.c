@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* memoir jemalloc ps: the processes of this user that have an agent, and where it listens. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +18,7 @@
 static bool as_json;
 
 static const struct command_option options[] = {
-	{ .name = "json", .help = "as JSON", .type = COMMAND_FLAG, .target = &as_json },
+	FLAG("json", 0, "as JSON", &as_json),
 	{ 0 },
 };
 
@@ -50,17 +49,15 @@ static void command_of(const struct agents_entry *a, struct buf *out)
 
 static void print_json(const struct agents_entry *agents, size_t count, struct buf *out)
 {
-	struct json j;
+	struct json j = { .out = out };
 
-	json_init(&j, out);
 	JSON_EACH(&j, NULL, i, count) {
 		struct buf command = { 0 };
 
 		command_of(&agents[i], &command);
 		json_object(&j, NULL);
 		json_number(&j, "pid", (uint64_t)agents[i].pid);
-		json_text(&j, "address", agents[i].address);
-		json_text(&j, "program", agents[i].program);
+		JSON_MEMBERS(&j, &agents[i], address, program);
 		json_text(&j, "command", command.data);
 		json_end_object(&j);
 		buf_release(&command);

@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/path.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
@@ -44,23 +43,17 @@ static const char *add_label(const struct command_option *row, const char *value
 }
 
 static const struct command_option options[] = {
-	{ "to", 0, "URL", "the server: http://HOST:PORT or https://HOST:PORT", COMMAND_TEXT, &to },
-	{ "name", 0, "APP", "what the profile is of (the program's name)", COMMAND_TEXT, &name },
-	{ "label", 'l', "NAME=VALUE", "a label; may be repeated", COMMAND_CALL, NULL, add_label },
-	{ "format", 0, "WHAT", "pprof (this is what is done) or folded", COMMAND_WORD, &format,
-	  .words = "pprof or folded" },
-	{ "push-api", 0, NULL, "by POST /push.v1.PusherService/Push instead of /ingest",
-	  COMMAND_FLAG, &push_api },
-	{ "every", 0, "TIME", "again and again: 10s, 1m", COMMAND_TEXT, &every },
-	{ "count", 'n', "N", "with --every: so many times", COMMAND_NUMBER, &count },
+	VALUE("to", 0, "URL", "the server: http://HOST:PORT or https://HOST:PORT", &to),
+	VALUE("name", 0, "APP", "what the profile is of (the program's name)", &name),
+	CALL("label", 'l', "NAME=VALUE", "a label; may be repeated", add_label),
+	WORD("format", 0, "WHAT", "pprof (this is what is done) or folded", &format,
+	     .words = "pprof or folded"),
+	FLAG("push-api", 0, "by POST /push.v1.PusherService/Push instead of /ingest", &push_api),
+	VALUE("every", 0, "TIME", "again and again: 10s, 1m", &every),
+	VALUE("count", 'n', "N", "with --every: so many times", &count),
 	AGENT_TOKEN_ROWS,
 	{ 0 },
 };
-
-static const struct command_option *shared_options(void)
-{
-	return heap_options_rows(OF_PUSH);
-}
 
 struct push {
 	const char *path; /* a dump, or NULL */
@@ -264,6 +257,7 @@ const struct command command_jemalloc_push = {
 		"  memoir jemalloc push --to http://pyroscope:4040 --name app -l zone=a out.heap\n"
 		"  memoir jemalloc push --to http://pyroscope:4040 --push-api 1234\n",
 	.options = options,
-	.more_options = shared_options,
+	.more_options = heap_options_rows,
+	.shared = OF_PUSH,
 	.run = run_jemalloc_push,
 };

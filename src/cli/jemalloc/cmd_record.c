@@ -3,7 +3,6 @@
  *
  * Each answer is read before it is written: what is in the file is whole and can be read again.  In
  * front of each is a line with the time, which the readers take from there. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "base/human.h"
 #include "base/xalloc.h"
 #include "cli/command.h"
+#include "cli/fleet/push_after.h"
 #include "cli/jemalloc/live.h"
 #include "cli/say.h"
 #include "cli/ticks.h"
@@ -25,20 +25,21 @@
 #define NAME "memoir jemalloc record"
 #define FAILURES_MAX 3 /* in a row: nobody is there any more */
 
-static const char *output, *interval_word = "1", *rotate_word;
+static const char *output, *interval_word = "1", *rotate_word, *fleet_url;
 static uint64_t count, keep;
 static bool quiet;
 
 static const struct command_option options[] = {
-	{ "output", 'o', "FILE", "write there (jemalloc-DATE.log); - is standard output",
-	  COMMAND_TEXT, &output },
-	{ "interval", 'i', "TIME", "so often (1s): 0.5, 500ms, 10s, 5m", COMMAND_TEXT,
-	  &interval_word },
-	{ "count", 'n', "N", "end after so many", COMMAND_NUMBER, &count },
-	{ "rotate", 0, "SIZE", "begin another file when this one is so large: 100M", COMMAND_TEXT,
-	  &rotate_word },
-	{ "keep", 0, "N", "so many full files (all)", COMMAND_NUMBER, &keep },
-	{ "quiet", 'q', NULL, "say nothing at the end", COMMAND_FLAG, &quiet },
+	VALUE("output", 'o', "FILE", "write there (jemalloc-DATE.log); - is standard output",
+	      &output),
+	VALUE("interval", 'i', "TIME", "so often (1s): 0.5, 500ms, 10s, 5m", &interval_word),
+	VALUE("count", 'n', "N", "end after so many", &count),
+	VALUE("rotate", 0, "SIZE", "begin another file when this one is so large: 100M",
+	      &rotate_word),
+	VALUE("keep", 0, "N", "so many full files (all)", &keep),
+	VALUE("fleet", 0, "URL", "memoir fleet push each file there once it is full, or ends",
+	      &fleet_url),
+	FLAG("quiet", 'q', "say nothing at the end", &quiet),
 	LIVE_OPTIONS,
 	{ 0 },
 };
@@ -55,7 +56,7 @@ struct record_command {
  */
 static const char *wrong(const struct buf *body, struct err *err)
 {
-	struct snapshots r;
+	auto_release(snapshots_close) struct snapshots r = { 0 };
 	const char *what = NULL;
 	int n;
 
@@ -66,8 +67,27 @@ static const char *wrong(const struct buf *body, struct err *err)
 		what = err->text;
 	else if (!r.documents)
 		what = snapshots_guess(&r);
-	snapshots_close(&r);
 	return what;
+}
+
+/* Nobody waits for what is full to be sent. */
+static void push_rotated(const struct record_command *r)
+{
+	auto_free char *path = xasprintf("%s.1", r->journal.path);
+
+	push_after(fleet_url, path, true, false);
+}
+
+/* With a fleet, what was in the file before is another one, so that nothing is sent twice; who
+ * wrote it may have been killed before it was sent. */
+static int begin_anew(struct record_command *r, struct err *err)
+{
+	int error = journal_rotate(&r->journal, err);
+
+	if (!error)
+		push_rotated(r);
+	r->journal.rotations = 0;
+	return error;
 }
 
 /* 0, or the exit status when there is no point in going on. */
@@ -75,6 +95,7 @@ static int record_snapshot(struct record_command *r)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
 	int64_t time = live_now();
+	unsigned rotations = r->journal.rotations;
 	const char *what;
 	char text[40];
 
@@ -92,6 +113,8 @@ static int record_snapshot(struct record_command *r)
 		buf_char(&r->record, '\n');
 	if (journal_add(&r->journal, &r->record, &err))
 		return say_failed(NAME, NULL, &err);
+	if (fleet_url && r->journal.rotations > rotations)
+		push_rotated(r);
 	r->taken++;
 	return 0;
 }
@@ -115,6 +138,8 @@ static const char *wrong_usage(uint64_t *interval, uint64_t *limit)
 		return "--interval is a time of 1 ms or more: 0.5, 500ms, 10s, 5m";
 	if (rotate_word && (!cache_parse_size(rotate_word, limit) || !*limit))
 		return "--rotate is a size: 100M, 1G";
+	if (fleet_url && output && !strcmp(output, "-"))
+		return "--fleet sends a file: -o FILE";
 	if (keep && !rotate_word)
 		return "--keep is for --rotate";
 	return keep > 100000 ? "--keep is at most 100000" : NULL;
@@ -137,7 +162,8 @@ static int run_jemalloc_record(int argc, char **argv)
 		return status;
 	strftime(name, sizeof(name), "jemalloc-%Y%m%d-%H%M%S.log", localtime(&now));
 	if (ticks_init(&r.clock, interval, false, &err) ||
-	    journal_open(&r.journal, output ? output : name, limit, (unsigned)keep, &err))
+	    journal_open(&r.journal, output ? output : name, limit, (unsigned)keep, &err) ||
+	    (fleet_url && r.journal.size && begin_anew(&r, &err)))
 		return say_failed(NAME, NULL, &err);
 	while (!status && !r.clock.stop && (!count || r.taken < count))
 		if (ticks_wait(&r.clock, -1))
@@ -148,6 +174,8 @@ static int run_jemalloc_record(int argc, char **argv)
 		say_end(&r);
 	else if (!output)
 		unlink(name);
+	if (fleet_url && r.taken)
+		push_after(fleet_url, r.journal.path, quiet, true);
 	ticks_release(&r.clock);
 	buf_release(&r.body);
 	buf_release(&r.record);

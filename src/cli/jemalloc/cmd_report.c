@@ -19,8 +19,7 @@
 static const char *output;
 
 static const struct command_option options[] = {
-	{ "output", 'o', "FILE", "write to this file (- or none: standard output)", COMMAND_TEXT,
-	  &output },
+	VALUE("output", 'o', "FILE", "write to this file (- or none: standard output)", &output),
 	{ 0 },
 };
 

@@ -26,17 +26,15 @@ static bool as_json, with_settings, human;
 static const char *arena_word, *sort_word, *only_word, *csv_word, *color;
 
 static const struct command_option options[] = {
-	{ "arena", 'a', "ID", "bins and the like of this arena (merged)", COMMAND_TEXT,
-	  &arena_word },
-	{ "sort", 's', "FIELD", "rows of tables by this field, most first", COMMAND_TEXT,
-	  &sort_word },
-	{ "only", 0, "TABLE", "show this table: summary, waterfall, advice, bins …", COMMAND_TEXT,
-	  &only_word },
-	{ "human", 'H', NULL, "bytes as 1.5 MiB", COMMAND_FLAG, &human },
-	{ "settings", 0, NULL, "show jemalloc's configuration too", COMMAND_FLAG, &with_settings },
-	{ "json", 0, NULL, "print JSON, with all snapshots and fields", COMMAND_FLAG, &as_json },
-	{ "csv", 0, "TABLE", "print this table of all snapshots as CSV", COMMAND_TEXT, &csv_word },
-	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
+	VALUE("arena", 'a', "ID", "bins and the like of this arena (merged)", &arena_word),
+	VALUE("sort", 's', "FIELD", "rows of tables by this field, most first", &sort_word),
+	VALUE("only", 0, "TABLE", "show this table: summary, waterfall, advice, bins …",
+	      &only_word),
+	FLAG("human", 'H', "bytes as 1.5 MiB", &human),
+	FLAG("settings", 0, "show jemalloc's configuration too", &with_settings),
+	FLAG("json", 0, "print JSON, with all snapshots and fields", &as_json),
+	VALUE("csv", 0, "TABLE", "print this table of all snapshots as CSV", &csv_word),
+	WORD("color", 0, "WHEN", "auto, always or never", &color),
 	{ 0 },
 };
 
@@ -87,8 +85,7 @@ static int print_text(struct output *o)
 	if (o->printed)
 		buf_char(&o->out, '\n');
 	o->printed = true;
-	buf_printf(&o->out, "%s%s%s: jemalloc ", term_style(t, STYLE_STRONG), o->path,
-		   term_style(t, STYLE_PLAIN));
+	term_printf(t, &o->out, "{strong}%s{}: jemalloc ", o->path);
 	/* The commit of a release is for programs. */
 	buf_printable(&o->out, version,
 		      o->print.columns && strstr(version, "-0-g")
@@ -180,8 +177,8 @@ static int run_jemalloc_stats(int argc, char **argv)
 					.human = human,
 					.settings = with_settings };
 	o.csv = (struct stats_csv){ .name = csv_word, .arena = arena_word, .sort = sort_word };
-	json_init(&o.json, &o.out);
-	json_init(&o.series, &series_text);
+	o.json = (struct json){ .out = &o.out };
+	o.series = (struct json){ .out = &series_text };
 	if (as_json) {
 		json_object(&o.json, NULL);
 		json_array(&o.json, "snapshots");

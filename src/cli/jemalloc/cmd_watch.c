@@ -39,13 +39,12 @@ static const char *interval_word = "1", *sort_word, *color;
 static uint64_t samples = SAMPLES;
 
 static const struct command_option options[] = {
-	{ "interval", 'i', "TIME", "so often (1s): 0.5, 500ms, 10s", COMMAND_TEXT, &interval_word },
-	{ "sort", 's', "WHAT", "size, growth or free", COMMAND_WORD, &sort_word },
-	{ "once", 0, NULL, "print one screen, after a few snapshots, and end", COMMAND_FLAG,
-	  &once },
-	{ "samples", 'n', "N", "so many snapshots for --once (5)", COMMAND_NUMBER, &samples },
-	{ "json", 0, NULL, "with --once: print JSON", COMMAND_FLAG, &as_json },
-	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
+	VALUE("interval", 'i', "TIME", "so often (1s): 0.5, 500ms, 10s", &interval_word),
+	WORD("sort", 's', "WHAT", "size, growth or free", &sort_word),
+	FLAG("once", 0, "print one screen, after a few snapshots, and end", &once),
+	VALUE("samples", 'n', "N", "so many snapshots for --once (5)", &samples),
+	FLAG("json", 0, "with --once: print JSON", &as_json),
+	WORD("color", 0, "WHEN", "auto, always or never", &color),
 	LIVE_OPTIONS,
 	{ 0 },
 };
@@ -225,12 +224,10 @@ static int full_screen(struct watching *w)
 
 static void print_json(struct watching *w, struct buf *out)
 {
-	struct json j;
+	struct json j = { .out = out };
 
-	json_init(&j, out);
 	json_object(&j, NULL);
-	json_text(&j, "source", w->view.source);
-	json_number(&j, "snapshots", w->view.snapshots);
+	JSON_MEMBERS(&j, &w->view, source, snapshots);
 	growth_write(&j, "growth", &w->classes);
 	growth_write(&j, "arena_growth", &w->arenas);
 	stats_write(&j, "snapshot", &w->last,

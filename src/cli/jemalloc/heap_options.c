@@ -52,75 +52,64 @@ static const char *add_prefixes(const struct command_option *row, const char *va
 	return NULL;
 }
 
-#define OF_ALL (OF_HEAP | OF_GROWTH | OF_JOIN | OF_LOG | OF_PUSH)
-#define FLAG COMMAND_FLAG,
-#define TEXT COMMAND_TEXT,
+#define OF_RANKS (OF_HEAP | OF_GROWTH)
+#define OF_ALL (OF_RANKS | OF_JOIN | OF_LOG | OF_PUSH)
+#define OF_TABLES (OF_GROWTH | OF_JOIN | OF_LOG)
 
 static const struct {
 	unsigned of;
 	struct command_option row;
 } table[] = {
-	{ OF_HEAP | OF_GROWTH | OF_JOIN,
-	  { "lines", 0, NULL, "source lines instead of functions", FLAG &heap_options.lines } },
-	{ OF_HEAP | OF_GROWTH,
-	  { "cum", 0, NULL, "by what a function and all it calls hold", FLAG &heap_options.cum } },
-	{ OF_HEAP | OF_GROWTH,
-	  { "inuse_space", 0, NULL, "bytes that are alive (this is what is done)",
-	    FLAG &heap_options.inuse_space } },
-	{ OF_HEAP | OF_GROWTH,
-	  { "inuse_objects", 0, NULL, "objects that are alive",
-	    FLAG &heap_options.inuse_objects } },
-	{ OF_HEAP | OF_GROWTH,
-	  { "alloc_space", 0, NULL, "all bytes ever, with prof_accum",
-	    FLAG &heap_options.alloc_space } },
-	{ OF_HEAP | OF_GROWTH,
-	  { "alloc_objects", 0, NULL, "all objects ever, with prof_accum",
-	    FLAG &heap_options.alloc_objects } },
-	{ OF_HEAP | OF_GROWTH | OF_LOG,
-	  { "focus", 0, "REGEX", "only stacks through this function, source or address",
-	    TEXT &heap_options.focus } },
-	{ OF_HEAP | OF_GROWTH | OF_LOG,
-	  { "ignore", 0, "REGEX", "no stacks through it", TEXT &heap_options.ignore } },
+	{ OF_RANKS | OF_JOIN,
+	  FLAG("lines", 0, "source lines instead of functions", &heap_options.lines) },
+	{ OF_RANKS, FLAG("cum", 0, "by what a function and all it calls hold", &heap_options.cum) },
+	{ OF_RANKS, FLAG("inuse_space", 0, "bytes that are alive (this is what is done)",
+			 &heap_options.inuse_space) },
+	{ OF_RANKS,
+	  FLAG("inuse_objects", 0, "objects that are alive", &heap_options.inuse_objects) },
+	{ OF_RANKS,
+	  FLAG("alloc_space", 0, "all bytes ever, with prof_accum", &heap_options.alloc_space) },
+	{ OF_RANKS, FLAG("alloc_objects", 0, "all objects ever, with prof_accum",
+			 &heap_options.alloc_objects) },
+	{ OF_RANKS | OF_LOG,
+	  VALUE("focus", 0, "REGEX", "only stacks through this function, source or address",
+		&heap_options.focus) },
+	{ OF_RANKS | OF_LOG,
+	  VALUE("ignore", 0, "REGEX", "no stacks through it", &heap_options.ignore) },
 	{ OF_HEAP | OF_LOG,
-	  { "allocator", 0, NULL, "keep the allocator's own frames",
-	    FLAG &heap_options.allocator } },
+	  FLAG("allocator", 0, "keep the allocator's own frames", &heap_options.allocator) },
 	{ OF_GROWTH | OF_JOIN | OF_PUSH,
-	  { "program", 0, "FILE", "the program, where it is not where the dump says",
-	    TEXT &heap_options.program } },
+	  VALUE("program", 0, "FILE", "the program, where it is not where the dump says",
+		&heap_options.program) },
+	{ OF_ALL, CALL("debug", 'd', "PATH", "a file or a folder with symbols; may be repeated",
+		       add_path) },
 	{ OF_ALL,
-	  { "debug", 'd', "PATH", "a file or a folder with symbols; may be repeated", COMMAND_CALL,
-	    NULL, add_path } },
+	  VALUE("sysroot", 0, "FOLDER", "where the program's files are", &heap_options.sysroot) },
 	{ OF_ALL,
-	  { "sysroot", 0, "FOLDER", "where the program's files are", TEXT &heap_options.sysroot } },
-	{ OF_ALL,
-	  { "lib_prefix", 0, "FOLDER[,FOLDER…]", "the same, looked at first", COMMAND_CALL, NULL,
-	    add_prefixes } },
-	{ OF_ALL,
-	  { "debuginfod", 0, NULL, "ask the servers of DEBUGINFOD_URLS for debug symbols",
-	    FLAG &heap_options.debuginfod } },
-	{ OF_GROWTH | OF_JOIN | OF_LOG,
-	  { "full", 0, NULL, "every frame of a stack, and whole names", FLAG &heap_options.full } },
-	{ OF_GROWTH | OF_JOIN | OF_LOG,
-	  { "json", 0, NULL, "print JSON", FLAG &heap_options.json } },
-	{ OF_GROWTH | OF_JOIN | OF_LOG, { "csv", 0, NULL, "print CSV", FLAG &heap_options.csv } },
-	{ OF_GROWTH | OF_JOIN | OF_LOG,
-	  { "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &heap_options.color } },
+	  CALL("lib_prefix", 0, "FOLDER[,FOLDER…]", "the same, looked at first", add_prefixes) },
+	{ OF_ALL, FLAG("debuginfod", 0, "ask the servers of DEBUGINFOD_URLS for debug symbols",
+		       &heap_options.debuginfod) },
+	{ OF_TABLES,
+	  FLAG("full", 0, "every frame of a stack, and whole names", &heap_options.full) },
+	{ OF_TABLES, FLAG("json", 0, "print JSON", &heap_options.json) },
+	{ OF_TABLES, FLAG("csv", 0, "print CSV", &heap_options.csv) },
+	{ OF_TABLES, WORD("color", 0, "WHEN", "auto, always or never", &heap_options.color) },
 };
 #define TABLE_ROWS (sizeof(table) / sizeof(*table))
 
-const struct command_option *heap_options_rows(enum heap_command command)
+const struct command_option *heap_options_rows(unsigned shared)
 {
 	static struct command_option rows[TABLE_ROWS + 1];
 	size_t count = 0;
 
 	for (size_t i = 0; i < TABLE_ROWS; i++)
-		if (table[i].of & command)
+		if (table[i].of & shared)
 			rows[count++] = table[i].row;
 	rows[count] = (struct command_option){ 0 };
 	return rows;
 }
 
-enum heap_measure heap_options_measure(void)
+static enum heap_measure heap_options_measure(void)
 {
 	const struct heap_options *o = &heap_options;
 

@@ -19,9 +19,8 @@ struct heap_options {
 };
 extern struct heap_options heap_options;
 
-/* The rows of a command, for command.more_options. */
-const struct command_option *heap_options_rows(enum heap_command command);
-enum heap_measure heap_options_measure(void);
+/* The rows of a command, for command.more_options: enum heap_command. */
+const struct command_option *heap_options_rows(unsigned shared);
 /* The pattern of an option, NULL if it was not given; false after saying what is wrong with it. */
 bool heap_options_pattern(const char *command, const char *option, const char *word,
 			  const struct pattern **ret);

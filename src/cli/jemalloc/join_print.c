@@ -32,8 +32,7 @@ static uint64_t whole(double value)
 
 static void title(const struct shown *s, const char *word, const char *rest)
 {
-	buf_printf(s->out, "\n%s%s%s  %s\n\n", term_style(s->term, STYLE_TITLE), word,
-		   term_style(s->term, STYLE_PLAIN), rest);
+	term_printf(s->term, s->out, "\n{title}%s{}  %s\n\n", word, rest);
 }
 
 static void print_head(const struct shown *s)

@@ -14,15 +14,12 @@ extern const char *live_pid, *live_letters;
 extern bool live_text;
 
 #define LIVE_OPTIONS                                                                               \
-	AGENT_TOKEN_ROWS, { "pid",	  'p',                                                     \
-			    "PID",	  "the process with this number, whose agent is found",    \
-			    COMMAND_TEXT, &live_pid },                                             \
-		{ "options",	0,                                                                 \
-		  "LETTERS",	"of malloc_stats_print: sections to leave out",                    \
-		  COMMAND_TEXT, &live_letters },                                                   \
-	{                                                                                          \
-		"text", 0, NULL, "ask for text instead of JSON", COMMAND_FLAG, &live_text          \
-	}
+	AGENT_TOKEN_ROWS,                                                                          \
+		VALUE("pid", 'p', "PID", "the process with this number, whose agent is found",     \
+		      &live_pid),                                                                  \
+		VALUE("options", 0, "LETTERS", "of malloc_stats_print: sections to leave out",     \
+		      &live_letters),                                                              \
+		FLAG("text", 0, "ask for text instead of JSON", &live_text)
 
 /* Of a line's first word: it is neither an address nor a file of statistics. */
 bool live_begins_command(const char *word);

@@ -73,7 +73,7 @@ void plot(struct buf *out, const struct term *t, const char *title, const double
 	double low = 0, high = PLOT_NOTHING;
 	struct human h;
 
-	buf_printf(out, "%s%s%s\n", term_style(t, STYLE_TITLE), title, term_style(t, STYLE_PLAIN));
+	term_printf(t, out, "{title}%s{}\n", title);
 	if (!count)
 		return;
 	wide = wide > 8 ? 8 : wide ? wide : 1;
@@ -91,7 +91,7 @@ void plot(struct buf *out, const struct term *t, const char *title, const double
 				   : row	     ? ""
 						     : label(&h, low, bytes);
 
-		buf_printf(out, "%*s │%s", LABEL, text, term_style(t, STYLE_NUMBER));
+		term_printf(t, out, "%*s │{number}", LABEL, text);
 		for (size_t i = 0; i < columns; i++) {
 			double part = high > low ? (means[i] - low) / (high - low) : 0;
 			double eighths = part * HEIGHT * 8 - row * 8;
@@ -105,6 +105,6 @@ void plot(struct buf *out, const struct term *t, const char *title, const double
 			for (size_t k = 0; k < wide; k++)
 				buf_text(out, cells[cell]);
 		}
-		buf_printf(out, "%s\n", term_style(t, STYLE_PLAIN));
+		term_printf(t, out, "{}\n");
 	}
 }

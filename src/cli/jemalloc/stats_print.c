@@ -25,8 +25,7 @@ static void line(const struct stats_print *t, const char *name, const char *raw,
 {
 	buf_printf(t->out, "  %-24s %18s", name, raw);
 	if (human)
-		buf_printf(t->out, "  %s%10s%s", term_style(t->term, STYLE_NUMBER), human,
-			   term_style(t->term, STYLE_PLAIN));
+		term_printf(t->term, t->out, "  {number}%10s{}", human);
 	buf_char(t->out, '\n');
 }
 
@@ -37,8 +36,7 @@ bool stats_print_wants(const struct stats_print *t, const char *table)
 
 void stats_print_title(const struct stats_print *t, const char *text)
 {
-	buf_printf(t->out, "\n%s%s%s\n", term_style(t->term, STYLE_TITLE), text,
-		   term_style(t->term, STYLE_PLAIN));
+	term_printf(t->term, t->out, "\n{title}%s{}\n", text);
 }
 
 void stats_print_sentence(const struct stats_print *t, unsigned indent, enum term_style style,
@@ -155,8 +153,7 @@ static void exact(const struct fall *f, const char *text, int width)
 
 static void level(struct fall *f, const char *name, uint64_t bytes)
 {
-	buf_printf(f->how->out, "  %s%-32s%s", term_style(f->how->term, STYLE_STRONG), name,
-		   term_style(f->how->term, STYLE_PLAIN));
+	term_printf(f->how->term, f->how->out, "  {strong}%-32s{}", name);
 	exact(f, count_text(bytes), 17);
 	buf_printf(f->how->out, "  %10s", size_text(bytes));
 	bar(f->how, 0, bytes, f->whole, "█");
@@ -174,8 +171,7 @@ static void step(struct fall *f, const struct waterfall *w, unsigned i)
 		   i == WATERFALL_UNKNOWN && !w->attributed ? "free (bins were not printed)"
 							    : waterfall_rows[i].label);
 	exact(f, signed_count_text(bytes), 17);
-	buf_printf(f->how->out, "  %s%10s%s", term_style(f->how->term, STYLE_NUMBER),
-		   signed_size_text(bytes), term_style(f->how->term, STYLE_PLAIN));
+	term_printf(f->how->term, f->how->out, "  {number}%10s{}", signed_size_text(bytes));
 	if (bytes > 0 && (uint64_t)bytes <= f->at)
 		bar(f->how, f->at - (uint64_t)bytes, f->at, f->whole, "░");
 	buf_char(f->how->out, '\n');
@@ -194,15 +190,13 @@ static void worst_bins(struct fall *f, const struct waterfall *w)
 			break;
 		snprintf(text, sizeof(text), "of %" PRIu64 ": %" PRIu64 " of %" PRIu64 " used",
 			 bin->size, bin->used, bin->regions);
-		buf_printf(f->how->out, "       %s%-29s%s", term_style(f->how->term, STYLE_DIM),
-			   text, term_style(f->how->term, STYLE_PLAIN));
+		term_printf(f->how->term, f->how->out, "       {dim}%-29s{}", text);
 		exact(f, count_text((uint64_t)bin->bytes), 16);
 		buf_printf(f->how->out, "  %10s\n", size_text((uint64_t)bin->bytes));
 	}
 	if (w->bin_count > BINS_SHOWN)
-		buf_printf(f->how->out, "       %sand %zu bins more%s\n",
-			   term_style(f->how->term, STYLE_DIM), w->bin_count - BINS_SHOWN,
-			   term_style(f->how->term, STYLE_PLAIN));
+		term_printf(f->how->term, f->how->out, "       {dim}and %zu bins more{}\n",
+			    w->bin_count - BINS_SHOWN);
 }
 
 /* Why there are blocks of the heap profiler, and how well they are known. */
@@ -303,13 +297,12 @@ static void print_grown(const struct stats_print *t, const struct growth *g,
 	human_signed_size(&rate, slope > 9e18	 ? INT64_MAX
 				 : slope < -9e18 ? -INT64_MAX
 						 : (int64_t)slope);
-	buf_printf(t->out, "  %*" PRIu64 " %*s %*s %*s  %4.2f%s%s%s\n", wide, c->size, wide,
-		   size_text(c->first), wide, size_text(c->last), narrow ? 14 : 16, rate.text,
-		   c->fit, term_style(t->term, STYLE_WARNING),
-		   c->suspect  ? narrow ? " leak?" : "  a leak?"
-		   : c->steady ? narrow ? " grows" : "  grows steadily"
-			       : "",
-		   term_style(t->term, STYLE_PLAIN));
+	term_printf(t->term, t->out, "  %*" PRIu64 " %*s %*s %*s  %4.2f{warning}%s{}\n", wide,
+		    c->size, wide, size_text(c->first), wide, size_text(c->last), narrow ? 14 : 16,
+		    rate.text, c->fit,
+		    c->suspect	? narrow ? " leak?" : "  a leak?"
+		    : c->steady ? narrow ? " grows" : "  grows steadily"
+				: "");
 }
 
 static void print_growth(const struct stats_print *t, struct growth *g)
@@ -323,15 +316,13 @@ static void print_growth(const struct stats_print *t, struct growth *g)
 	if (!count || g->sample_count < 2)
 		return;
 	stats_print_title(t, "GROWTH BY SIZE CLASS");
-	buf_printf(t->out, "  %s%*s %*s %*s %*s   fit%s\n", term_style(t->term, STYLE_TITLE), wide,
-		   "size", wide, "first", wide, "last", narrow ? 14 : 16,
-		   g->clock != GROWTH_SNAPSHOTS ? "bytes/hour" : "bytes/snapshot",
-		   term_style(t->term, STYLE_PLAIN));
+	term_printf(t->term, t->out, "  {title}%*s %*s %*s %*s   fit{}\n", wide, "size", wide,
+		    "first", wide, "last", narrow ? 14 : 16,
+		    g->clock != GROWTH_SNAPSHOTS ? "bytes/hour" : "bytes/snapshot");
 	for (size_t i = 0; i < count && i < GROWTH_SHOWN; i++)
 		print_grown(t, g, list[i]);
 	if (count > GROWTH_SHOWN)
-		buf_printf(t->out, "  %sand %zu more%s\n", term_style(t->term, STYLE_DIM),
-			   count - GROWTH_SHOWN, term_style(t->term, STYLE_PLAIN));
+		term_printf(t->term, t->out, "  {dim}and %zu more{}\n", count - GROWTH_SHOWN);
 	growth_early_text(g, early);
 	stats_print_sentence(t, 2, STYLE_DIM, early);
 }

@@ -19,11 +19,6 @@
 #define ARENA_ROWS 8 /* at most, so that there is room for classes */
 #define ROWS_WITHOUT_LIMIT 20
 
-static uint64_t known(uint64_t value)
-{
-	return value < STATS_NONE ? value : 0;
-}
-
 /* A slope as bytes; what no number of bytes can be is the largest one. */
 static uint64_t as_bytes(double slope)
 {
@@ -53,16 +48,15 @@ static void draw_head(struct screen_lines *s, const struct watch_view *v)
 	char time[40], version[32];
 
 	if (!st) {
-		screen_linef(s, "%smemoir jemalloc watch%s  %s", term_style(s->term, STYLE_STRONG),
-			     term_style(s->term, STYLE_PLAIN), v->source);
+		screen_linef(s, "{strong}memoir jemalloc watch{}  %s", v->source);
 		return;
 	}
 	snprintf(version, sizeof(version), "%.*s", (int)strspn(st->version, "0123456789."),
 		 st->version);
 	/* What is long comes last, since that is what a narrow screen cuts. */
-	screen_linef(s, "%s%sjemalloc %s%s%s%s  every %s  %s taken  %.19s  %s",
-		     v->paused ? "PAUSED  " : "", term_style(s->term, STYLE_STRONG), version,
-		     term_style(s->term, STYLE_PLAIN), stats_uptime(st) < STATS_NONE ? "  up " : "",
+	screen_linef(s, "%s{strong}jemalloc %s{}%s%s  every %s  %s taken  %.19s  %s",
+		     v->paused ? "PAUSED  " : "", version,
+		     stats_uptime(st) < STATS_NONE ? "  up " : "",
 		     stats_uptime(st) < STATS_NONE ? duration_text(stats_uptime(st)) : "",
 		     duration_text(v->interval_ns), count_text(v->snapshots),
 		     v->time_ns == WHEN_NONE ? "" : when_text(v->time_ns, time), v->source);
@@ -71,8 +65,7 @@ static void draw_head(struct screen_lines *s, const struct watch_view *v)
 static void total(struct buf *text, const struct screen_lines *s, const char *name,
 		  const char *value)
 {
-	buf_printf(text, "%s%s %s%s%s", text->size ? "   " : "", name,
-		   term_style(s->term, STYLE_NUMBER), value, term_style(s->term, STYLE_PLAIN));
+	term_printf(s->term, text, "%s%s {number}%s{}", text->size ? "   " : "", name, value);
 }
 
 static void draw_totals(struct screen_lines *s, const struct stats *st, const struct waterfall *w)
@@ -81,8 +74,8 @@ static void draw_totals(struct screen_lines *s, const struct stats *st, const st
 		{ STATS_TOTAL_ALLOCATED, STATS_TOTAL_ACTIVE, STATS_TOTAL_RESIDENT },
 		{ STATS_TOTAL_METADATA, STATS_TOTAL_MAPPED, STATS_TOTAL_RETAINED },
 	};
-	uint64_t active = known(st->total[STATS_TOTAL_ACTIVE]);
-	uint64_t allocated = known(st->total[STATS_TOTAL_ALLOCATED]);
+	uint64_t active = stats_known(st->total[STATS_TOTAL_ACTIVE]);
+	uint64_t allocated = stats_known(st->total[STATS_TOTAL_ALLOCATED]);
 	auto_buf struct buf text = { 0 };
 
 	for (unsigned row = 0; row < 2; row++) {
@@ -149,9 +142,8 @@ static void draw_arenas(struct screen_lines *s, const struct watch_view *v, unsi
 	char more[64];
 
 	live_rows_arenas(&e, v->stats, v->arenas, v->sort);
-	screen_linef(s, "%s%6s %11s %11s %7s %13s%s", term_style(s->term, STYLE_TITLE), "arena",
-		     "allocated", "active", "free", "growth",
-		     narrow ? "" : "        dirty   threads");
+	screen_linef(s, "{title}%6s %11s %11s %7s %13s%s", "arena", "allocated", "active", "free",
+		     "growth", narrow ? "" : "        dirty   threads");
 	for (size_t i = 0; i < e.count && i < rows; i++) {
 		snprintf(more, sizeof(more), " %12s %9" PRIu64, size_text(e.list[i].dirty),
 			 e.list[i].count);
@@ -172,9 +164,8 @@ static void draw_classes(struct screen_lines *s, const struct watch_view *v,
 	int wide = narrow ? 10 : 11;
 
 	live_rows_classes(&e, whole, v->classes, v->sort);
-	screen_linef(s, "%s%10s %*s %*s %7s%s %13s", term_style(s->term, STYLE_TITLE), "class",
-		     wide, "allocated", wide, "blocks", "free", narrow ? "" : "   free bytes",
-		     "growth");
+	screen_linef(s, "{title}%10s %*s %*s %7s%s %13s", "class", wide, "allocated", wide,
+		     "blocks", "free", narrow ? "" : "   free bytes", "growth");
 	for (size_t i = 0; i < e.count && i < rows; i++) {
 		const struct growth_class *growth = e.list[i].growth;
 		bool suspect = growth && growth->suspect;
@@ -210,7 +201,7 @@ static void draw_suspect(struct screen_lines *s, const struct watch_view *v)
 		     size_text(list[0]->last));
 	growth_early_text(v->classes, early);
 	if (*early)
-		screen_linef(s, "%s%s", term_style(s->term, STYLE_DIM), early);
+		screen_linef(s, "{dim}%s", early);
 }
 
 static void draw_advice(struct screen_lines *s, const struct watch_view *v,
@@ -220,14 +211,13 @@ static void draw_advice(struct screen_lines *s, const struct watch_view *v,
 	unsigned count = advice_make(list, v->stats, whole, w);
 
 	if (count && list[0].weight == ADVICE_DO)
-		screen_linef(s, "%s %sMALLOC_CONF=%s", list[0].what, term_style(s->term, STYLE_DIM),
-			     list[0].setting);
+		screen_linef(s, "%s {dim}MALLOC_CONF=%s", list[0].what, list[0].setting);
 }
 
 static void draw_keys(struct screen_lines *s, const struct watch_view *v)
 {
-	screen_linef(s, "%sby %s   s size   g growth   f free   p pause   q quit",
-		     term_style(s->term, STYLE_DIM), live_sorts[v->sort]);
+	screen_linef(s, "{dim}by %s   s size   g growth   f free   p pause   q quit",
+		     live_sorts[v->sort]);
 }
 
 void watch_view_draw(struct buf *out, const struct watch_view *v, const struct term *t,
@@ -235,12 +225,12 @@ void watch_view_draw(struct buf *out, const struct watch_view *v, const struct t
 {
 	struct screen_lines s = { .out = out, .term = t, .width = width, .height = height };
 	const struct stats_arena *whole = v->stats ? stats_merge(v->stats) : NULL;
-	struct waterfall w = { 0 };
+	auto_release(waterfall_release) struct waterfall w = { 0 };
 	unsigned rows, arenas = 0;
 
 	draw_head(&s, v);
 	if (v->wrong)
-		screen_linef(&s, "%s%s", term_style(t, STYLE_WARNING), v->wrong);
+		screen_linef(&s, "{warning}%s", v->wrong);
 	else if (!v->stats)
 		screen_linef(&s, "waiting for the first snapshot");
 	if (whole) {
@@ -263,7 +253,6 @@ void watch_view_draw(struct buf *out, const struct watch_view *v, const struct t
 	} else if (v->stats) {
 		draw_totals(&s, v->stats, &w);
 	}
-	waterfall_release(&w);
 	if (height) {
 		while (s.used + 1 < height)
 			screen_linef(&s, "%s", "");

@@ -7,11 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-bool instruction_knows(unsigned machine)
-{
-	return machine == EM_X86_64;
-}
-
 static void setup(ZydisDecoder *decoder, ZydisFormatter *formatter)
 {
 	ZydisDecoderInit(decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
@@ -57,7 +52,8 @@ static void align(struct instruction *i, const char *text)
 		snprintf(i->text, sizeof(i->text), "%s", text);
 }
 
-void instruction_read(struct instruction *i, const uint8_t *bytes, size_t size, uint64_t address)
+static void read_instruction(struct instruction *i, const uint8_t *bytes, size_t size,
+			     uint64_t address)
 {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction in;
@@ -78,3 +74,6 @@ void instruction_read(struct instruction *i, const uint8_t *bytes, size_t size, 
 	align(i, text);
 	find_target(i, &in, operands, address);
 }
+
+extern const struct instruction_set instructions_x86_64;
+const struct instruction_set instructions_x86_64 = { EM_X86_64, read_instruction };

@@ -27,7 +27,11 @@ static inline bool arch_ticks_usable(void)
 	return __get_cpuid(0x80000007, &a, &b, &c, &d) && d & 1u << 8;
 }
 
-/* The caller's registers, from inside a function that keeps a frame pointer. */
+/* What a hook knows of its caller, from inside a function that keeps a frame pointer; [1] is the
+ * return address. */
+#define ARCH_FRAME ((const uint64_t *)__builtin_frame_address(0))
+
+/* The caller's registers. */
 static inline struct walk_regs arch_caller(const uint64_t *frame)
 {
 	return (struct walk_regs){ .pc = frame[1], .sp = (uint64_t)(frame + 2), .fp = frame[0] };

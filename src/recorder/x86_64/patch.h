@@ -10,6 +10,8 @@
 #define PATCH_STUB_SIZE 128u /* of a stub with its displaced instructions */
 #define PATCH_STUB_CODE 24u  /* where those start */
 
+#define PATCH_SLOT 8 /* from `fp` below to what tells the caller's frame apart (unwind/arch.h) */
+
 /* What entry.S pushes. */
 struct inplace_call {
 	uint64_t arguments[6], result /* rax, as it was */, r10, r11, site, fp, pc;
@@ -58,4 +60,10 @@ static inline bool patch_jump(uint8_t jump[ARCH_JUMP], uint64_t address, const u
 {
 	jump[0] = 0xe9;
 	return patch_distance(jump + 1, address + ARCH_JUMP, (uint64_t)stub);
+}
+
+/* Where code was written: the processor sees that by itself. */
+static inline void patch_written(__attribute__((unused)) void *from,
+				 __attribute__((unused)) size_t size)
+{
 }

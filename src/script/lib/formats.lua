@@ -41,11 +41,17 @@ end
 
 local encode
 
+-- Deeper than any reader goes: every level copies what is in it.
+local DEPTH_MAX = 200
+
 local function encode_table(value, within, pretty, indent)
   if within[value] then
     fail("the table contains itself")
   end
-  within[value] = true
+  if within.depth >= DEPTH_MAX then
+    fail("the tables are nested too deeply for JSON")
+  end
+  within[value], within.depth = true, within.depth + 1
   local parts, inner = {}, pretty and indent .. "  " or ""
   if is_array(value) then
     for i = 1, #value do
@@ -65,7 +71,7 @@ local function encode_table(value, within, pretty, indent)
         .. encode(value[name], within, pretty, inner)
     end
   end
-  within[value] = nil
+  within[value], within.depth = nil, within.depth - 1
   local open, close = "{", "}"
   if is_array(value) then
     open, close = "[", "]"
@@ -85,8 +91,10 @@ end
 
 -- json.encode(value [, true]): in one line, or in several.  An empty table is an array.
 function json.encode(value, pretty)
-  return encode(value, {}, pretty, "")
+  return encode(value, { depth = 0 }, pretty, "")
 end
+
+memoir.encode = json.encode -- whatever a script makes of that name
 
 csv = {}
 

@@ -10,7 +10,7 @@ local meta = { __name = "graph", __metatable = false }
 local function copy(graph)
   local new = { series = table.move(graph.series, 1, #graph.series, 1, {}) }
   for name, value in pairs(graph) do
-    if name ~= "series" then
+    if name ~= "series" and name ~= "saved" then
       new[name] = value
     end
   end
@@ -46,6 +46,14 @@ function graph()
   return setmetatable({ series = {}, legend = true, axes = true, grid = true }, meta)
 end
 
+-- A number of a stack says nothing to people.
+local function label_of(group)
+  local first = group.backtrace_id and group[1]
+  return first and first.responsible or group.name
+end
+
+memoir.label_of = label_of
+
 -- add(list), add(label, list), add(groups): groups are a series each.
 function Graph.add(self, label, list)
   if list == nil then
@@ -55,7 +63,7 @@ function Graph.add(self, label, list)
   if kind == "groups" then
     local new = self
     for group in list:iter() do
-      new = new:add(label and label .. " " .. group.name or group.name, group)
+      new = new:add(label and label .. " " .. label_of(group) or label_of(group), group)
     end
     return new
   elseif kind ~= "list" and kind ~= "map_list" then
@@ -142,8 +150,8 @@ local function between(gradient, part)
   return result
 end
 
--- svg(): the picture as text.  What a series before has drawn is not in the ones after it.
-function Graph.svg(self)
+-- What a series before has drawn is not in the ones after it.
+local function picture(self, png)
   local lists, labels, colours, seen = {}, {}, nil, nil
   for i, series in ipairs(self.series) do
     lists[i] = seen and series.list - seen or series.list
@@ -168,13 +176,24 @@ function Graph.svg(self)
     trim_left = rawget(self, "trim_left"), trim_right = rawget(self, "trim_right"),
     width = rawget(self, "width"), height = rawget(self, "height"),
     legend = self.legend and (#lists > 1 or self.series[1] and self.series[1].given),
-    axes = self.axes, grid = self.grid,
+    axes = self.axes, grid = self.grid, png = png,
   }
 end
 
+-- svg(): the picture as text; png(): as bytes.
+function Graph.svg(self)
+  return picture(self, false)
+end
+
+function Graph.png(self)
+  return picture(self, true)
+end
+
+-- A name that ends in .png is a picture of pixels.
 function Graph.save(self, path)
   path = path or memoir.next_name("Graph")
-  memoir.save(path, self:svg())
+  save(path, picture(self, path:lower():find("%.png$") ~= nil))
+  self.saved = true
   return self
 end
 
@@ -189,6 +208,7 @@ function Graph.save_each_series_as_graph(self, folder)
     one.series = { series }
     one:save(each_name(folder, series, i))
   end
+  self.saved = true
   return self
 end
 
@@ -197,8 +217,9 @@ function Graph.save_each_series_as_flamegraph(self, folder)
     if series.kind ~= "list" then
       fail("graph: maps have no flame graph")
     end
-    memoir.save(each_name(folder, series, i), series.list:export("flamegraph"))
+    save(each_name(folder, series, i), series.list:export("flamegraph"))
   end
+  self.saved = true
   return self
 end
 

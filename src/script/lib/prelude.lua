@@ -30,7 +30,8 @@ end
 
 -- C functions that run long are called for pieces, between which the script can be stopped.
 local PIECE = 65536
-local concat, insert, move, remove, sort = table.concat, table.insert, table.move, table.remove, table.sort
+local concat, insert, move = table.concat, table.insert, table.move
+local remove, sort = table.remove, table.sort
 local rep = string.rep
 
 function table.sort(t, less)
@@ -171,12 +172,35 @@ end
 
 local put = memoir.put
 
-function print(...)
-  local texts = table.pack(...)
-  for i = 1, texts.n do
-    texts[i] = tostring(texts[i])
+-- What a page makes of a list: a link to what is in it, if that can be told in few words.
+local LINK_MAX = 4000
+
+local function link_of(list)
+  local ok, expression = rethrow(pcall_(list.filter, list))
+  return { text = tostring(list), recording = list:data().id,
+    filter = ok and #expression <= LINK_MAX and expression or nil }
+end
+
+-- A line, in which some lists may be.
+function memoir.put_line(text, values)
+  local links = {}
+  for i = 1, memoir.takes_tables and values.n or 0 do
+    if memoir.class(values[i]) == "list" then
+      links[#links + 1] = link_of(values[i])
+    end
   end
-  put(concat(texts, "\t", 1, texts.n) .. "\n")
+  if #links > 0 then
+    memoir.put_links(memoir.encode(links))
+  end
+  put(text .. "\n")
+end
+
+function print(...)
+  local values, texts = table.pack(...), {}
+  for i = 1, values.n do
+    texts[i] = tostring(values[i])
+  end
+  memoir.put_line(concat(texts, "\t", 1, values.n), values)
 end
 
 -- format("{} of {1}", a, b): values in the order in which they come, or by their number from 0;
@@ -215,10 +239,13 @@ end
 
 -- println(): an empty line; println(x): its text; println(format, …).
 function println(text, ...)
-  if select("#", ...) > 0 then
+  local values = table.pack(...)
+  if values.n > 0 then
     text = format(tostring(text), ...)
+  else
+    values = { text, n = 1 }
   end
-  put((text == nil and "" or tostring(text)) .. "\n")
+  memoir.put_line(text == nil and "" or tostring(text), values)
 end
 
 function info(text)
@@ -268,14 +295,55 @@ local function text_table(rows, columns)
   return table.concat(lines)
 end
 
--- show(rows [, columns]): an array of tables as a table.
+local function rows_of_groups(all)
+  local rows = {}
+  for group in all:iter() do
+    rows[#rows + 1] = { group = memoir.label_of(group), allocations = group, size = group.size,
+      leaked_size = group.leaked_size }
+  end
+  return rows, { "group", "allocations", "size", "leaked_size" }
+end
+
+-- Rows whose lists are links.
+local function linked(rows)
+  local copies = {}
+  for i, row in ipairs(rows) do
+    local copy
+    for name, value in pairs(row) do
+      if memoir.class(value) == "list" then
+        copy = copy or memoir.copy(row)
+        copy[name] = link_of(value)
+      end
+    end
+    copies[i] = copy or row
+  end
+  return copies
+end
+
+function memoir.copy(row)
+  local copy = {}
+  for name, value in pairs(row) do
+    copy[name] = value
+  end
+  return copy
+end
+
+-- show(rows [, columns]): an array of tables, or groups, as a table; a list in one line.
 function show(rows, columns)
-  if type(rows) ~= "table" then
-    fail("show() takes an array of tables")
+  local class = memoir.class(rows)
+  if class == "list" then
+    println("{}, {} bytes", rows, rows.size)
+    return
+  elseif class == "groups" then
+    local own
+    rows, own = rows_of_groups(rows)
+    columns = columns or own
+  elseif type(rows) ~= "table" then
+    fail("show() takes an array of tables, groups, or a list")
   end
   columns = columns or columns_of(rows)
   if memoir.takes_tables then
-    memoir.put_table(json.encode { columns = columns, rows = rows })
+    memoir.put_table(memoir.encode { columns = columns, rows = linked(rows) })
   else
     put(text_table(rows, columns))
   end
@@ -329,7 +397,9 @@ end
 
 -- All that is known of a map: regions, sources, use over time.
 function map.to_table(self)
-  return self:data():ask("maps", { id = self.id, with_regions = true, with_usage_history = true }).maps[1]
+  local wanted = { id = self.id, with_regions = true, with_usage_history = true }
+
+  return self:data():ask("maps", wanted).maps[1]
 end
 
 memoir.data.export = function(self, ...)
@@ -343,8 +413,8 @@ function dirname(path)
   return folder == "" and "/" or folder or "."
 end
 
--- Writes bytes that a method made, in the sandbox to whoever shows them.
-function memoir.save(path, bytes)
+-- save(path, text): writes a file, in the sandbox to whoever shows it.
+function save(path, bytes)
   if memoir.sandbox then
     memoir.put_picture(path, bytes)
     return
@@ -369,12 +439,12 @@ function memoir.next_name(kind)
 end
 
 function list.save(self, path, format_name, options)
-  memoir.save(path, self:export(format_name or path:match("%.([%w]+)$") or "json", options))
+  save(path, self:export(format_name or path:match("%.([%w]+)$") or "json", options))
   return path
 end
 
 function list.save_as_flamegraph(self, path)
   path = path or memoir.next_name("Flamegraph")
-  memoir.save(path, self:export("flamegraph"))
+  save(path, self:export("flamegraph"))
   return path
 end

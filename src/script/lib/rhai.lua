@@ -10,7 +10,8 @@
 local memoir = ...
 local fail = memoir.fail
 
-local R = { methods = {}, functions = {} }
+-- V and F are the variables and functions of the scripts that this state has run so far.
+local R = { methods = {}, functions = {}, V = {}, F = {} }
 local Array, Map, Char, Range = { __name = "array" }, { __name = "map" }, { __name = "char" },
   { __name = "range" }
 R.Array, R.Map, R.Char, R.Range = Array, Map, Char, Range
@@ -114,38 +115,34 @@ local type_of = R.type_of
 
 -- Texts of values: as print() shows them, and as they are shown inside of others.
 
-local function float_text(value)
+-- With the fewest digits, from `first` to `last`, that are read as this value again.
+local function shortest(value, conversion, first, last)
   local text
 
+  for digits = first, last do
+    text = ("%." .. digits .. conversion):format(value)
+    if tonumber(text) == value then
+      break
+    end
+  end
+  return text
+end
+
+local function float_text(value)
   if value ~= value then
     return "NaN"
   elseif value == huge or value == -huge then
     return value > 0 and "inf" or "-inf"
   end
-  for digits = 15, 17 do
-    text = ("%." .. digits .. "g"):format(value)
-    if tonumber(text) == value then
-      break
-    end
-  end
   local size = value < 0 and -value or value
   if value ~= 0 and (size > 1e13 or size < 1e-7) then
-    local mantissa, exponent
+    local mantissa, exponent = shortest(value, "e", 0, 16):match("^(.*)e(.*)$")
 
-    for digits = 0, 16 do
-      mantissa, exponent = ("%." .. digits .. "e"):format(value):match("^(.*)e(.*)$")
-      if tonumber(mantissa .. "e" .. exponent) == value then
-        break
-      end
-    end
     return mantissa .. "e" .. tostring(floor(tonumber(exponent)))
-  elseif text:find("e", 1, true) then
-    for digits = 0, 30 do
-      text = ("%." .. digits .. "f"):format(value)
-      if tonumber(text) == value then
-        break
-      end
-    end
+  end
+  local text = shortest(value, "g", 15, 17)
+  if text:find("e", 1, true) then
+    text = shortest(value, "f", 0, 30)
   end
   return text:find(".", 1, true) and text or text .. ".0"
 end
@@ -155,12 +152,7 @@ function R.plain_float_text(value)
   local text = float_text(value)
 
   if text:find("e", 1, true) then
-    for digits = 0, 330 do
-      text = ("%." .. digits .. "f"):format(value)
-      if tonumber(text) == value then
-        break
-      end
-    end
+    text = shortest(value, "f", 0, 330)
   end
   return (text:gsub("%.0$", ""))
 end
@@ -736,16 +728,20 @@ local function index_host(list, i)
   return R.imported(list[R.exported(i)])
 end
 
+local function property_name(i)
+  if type(i) ~= "string" then
+    fail("an object map is indexed with a string, not " .. type_of(i))
+  end
+  return i
+end
+
 function R.index(value, i)
   local kind = kind_of(value)
 
   if kind == "array" then
     return value[place(i, value.n, "the array")]
   elseif kind == "map" then
-    if type(i) ~= "string" then
-      fail("an object map is indexed with a string, not " .. type_of(i))
-    end
-    return value.values[i]
+    return value.values[property_name(i)]
   elseif kind == "string" then
     if kind_of(i) == "range" then
       return R.method(value, "sub_string", i)
@@ -768,10 +764,7 @@ function R.set_part(value, i, part)
   if kind == "array" then
     value[place(i, value.n, "the array")] = part
   elseif kind == "map" then
-    if type(i) ~= "string" then
-      fail("an object map is indexed with a string, not " .. type_of(i))
-    end
-    value.keys[i] = true
+    value.keys[property_name(i)] = true
     value.values[i] = part
   elseif kind == "string" then
     local items = R.characters(value)
@@ -987,8 +980,8 @@ end
 
 -- Lua's own functions are none of Rhai's.
 local hidden = {}
-for name in ([[assert collectgarbage dofile error getmetatable ipairs loadfile loadstring next pairs pcall
-  print rawequal rawget rawlen rawset require select setmetatable tonumber tostring type warn
+for name in ([[assert collectgarbage dofile error getmetatable ipairs loadfile loadstring next pairs
+  pcall print rawequal rawget rawlen rawset require select setmetatable tonumber tostring type warn
   xpcall]]):gmatch("%S+") do
   hidden[name] = true
 end
@@ -1061,6 +1054,28 @@ function R.run(parts, functions)
       return
     end
   end
+end
+
+-- A variable of the scripts so far, by its name: for a prompt.
+function R.variable(name)
+  local value, last = R.V["c_" .. name], 0
+
+  for key, of in pairs(R.V) do
+    local id = key:match("^v(%d+)_(.*)$")
+    if id and key:sub(#id + 3) == name and tonumber(id) > last then
+      value, last = of, tonumber(id)
+    end
+  end
+  return value
+end
+
+function R.variable_names()
+  local names = {}
+
+  for key in pairs(R.V) do
+    names[#names + 1] = key:match("^v%d+_(.*)$") or key:match("^c_(.*)$")
+  end
+  return names
 end
 
 memoir.rhai = R

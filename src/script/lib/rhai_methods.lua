@@ -50,17 +50,9 @@ end
 
 -- Of anything.
 
-function any.to_string(value)
-  return text_of(value)
-end
-
-function any.to_debug(value)
-  return R.inner_text(value)
-end
-
-function any.type_of(value)
-  return R.type_of(value)
-end
+any.to_string = text_of
+any.to_debug = R.inner_text
+any.type_of = R.type_of
 
 -- Numbers.
 
@@ -77,16 +69,13 @@ local function rounded(value)
   return value >= 0 and math.floor(value + 0.0) or math.ceil(value)
 end
 
-function number.abs(a)
-  return math.abs(a)
-end
+number.abs = math.abs
+number.to_int = whole
+number.to_degrees = math.deg
+number.to_radians = math.rad
 
 function number.sign(a)
   return a > 0 and 1 or a < 0 and -1 or 0
-end
-
-function number.to_int(a)
-  return whole(a)
 end
 
 function number.to_float(a)
@@ -142,13 +131,17 @@ function number.is_infinite(a)
   return a == math.huge or a == -math.huge
 end
 
-function number.max(a, b)
+-- Of numbers, and of texts.
+local function larger(a, b)
   return R.order(a, b) == -1 and b or a
 end
 
-function number.min(a, b)
+local function smaller(a, b)
   return R.order(a, b) == 1 and b or a
 end
+
+number.max = larger
+number.min = smaller
 
 for _, name in ipairs({ "sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "exp" }) do
   local of = math[name]
@@ -187,14 +180,6 @@ end
 
 function number.hypot(a, b)
   return math.sqrt(a * a + want_number(b, "the other side") ^ 2)
-end
-
-function number.to_degrees(a)
-  return math.deg(a)
-end
-
-function number.to_radians(a)
-  return math.rad(a)
 end
 
 local function in_base(bits)
@@ -477,13 +462,8 @@ of_text("to_int", function(of)
   return utf8.codepoint(of)
 end)
 
-of_text("max", function(a, b)
-  return R.order(a, b) == -1 and b or a
-end)
-
-of_text("min", function(a, b)
-  return R.order(a, b) == 1 and b or a
-end)
+of_text("max", larger)
+of_text("min", smaller)
 
 -- Arrays.
 
@@ -971,7 +951,7 @@ functions.Fn = function(name)
 end
 
 function functions.print(...)
-  memoir.put((select("#", ...) > 0 and text_of((...)) or "") .. "\n")
+  memoir.put_line(select("#", ...) > 0 and text_of((...)) or "", table.pack(...))
 end
 
 function functions.debug(...)
@@ -1032,10 +1012,24 @@ function functions.println(...)
   local n = select("#", ...)
 
   if n < 2 then
-    memoir.put((n > 0 and printed((...)) or "") .. "\n")
+    memoir.put_line(n > 0 and printed((...)) or "", table.pack(...))
     return
   end
-  memoir.put(formatted(text_of((...)), table.pack(select(2, ...))) .. "\n")
+  local values = table.pack(select(2, ...))
+
+  memoir.put_line(formatted(text_of((...)), values), values)
+end
+
+-- What a line at a prompt is worth.
+function R.show(value)
+  local class = memoir.class(value)
+
+  if class == "list" or class == "groups"
+    or memoir.takes_tables and type(value) == "table" and getmetatable(value) == false then
+    __show(value)
+  elseif value ~= nil then
+    functions.print(value)
+  end
 end
 
 functions.type_of = R.type_of

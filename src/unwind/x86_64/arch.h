@@ -8,10 +8,12 @@
 
 #define REGISTER_FP 6 /* rbp */
 #define REGISTER_SP 7 /* rsp */
+#define REGISTER_RETURN 16
 
 #define SIGNAL_FRAME_FP 120 /* offsets into ucontext_t: rbp, rsp, rip */
 #define SIGNAL_FRAME_SP 160
 #define SIGNAL_FRAME_PC 168
+#define SIGNAL_FRAME_LINK 168 /* no such register */
 
 #define ARCH_PAGE 4096ull /* no larger than the system's */
 
@@ -26,10 +28,47 @@ static inline uint64_t arch_return_slot(uint64_t cfa, __attribute__((unused)) ui
 	return cfa - 8;
 }
 
-/* Where that of the innermost frame was; sp is the stack register after the return. */
+/* Where that of the innermost frame was; sp is the stack register after the return.  It tells
+ * frames apart, too. */
 static inline uint64_t arch_entry_slot(uint64_t sp)
 {
 	return sp - 8;
+}
+
+/* A call puts the return address into memory: nobody finds it in a register. */
+#define ARCH_LINK_REGISTER false
+
+/* The address that a word on the stack means. */
+static inline uint64_t arch_address(uint64_t word)
+{
+	return word;
+}
+
+/* Where a return address was read, and what was there: the frame's slot and pc say so. */
+struct arch_origin {
+};
+
+static inline void arch_origin_set(__attribute__((unused)) struct arch_origin *o,
+				   __attribute__((unused)) uint64_t at)
+{
+}
+
+static inline uint64_t arch_origin_at(__attribute__((unused)) const struct arch_origin *o,
+				      uint64_t slot)
+{
+	return slot;
+}
+
+static inline uint64_t arch_origin_word(__attribute__((unused)) uint64_t at, uint64_t pc)
+{
+	return pc;
+}
+
+/* Where handlers return to is described by libc. */
+#define ARCH_SIGNAL_RETURN_SIZE 0
+static inline bool arch_returns_from_signal(__attribute__((unused)) const uint8_t *p)
+{
+	return false;
 }
 
 /* Go runs C functions on a stack of the thread's, and Go functions that C calls on a goroutine's;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define ARENA (8ull << 30)
+#define ARENA (sizeof(void *) < 8 ? 512ull << 20 : 8ull << 30)
 
 static _Atomic uintptr_t next, end;
 

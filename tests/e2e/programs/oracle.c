@@ -7,6 +7,7 @@
  * than the allocation, and realloc chains wander.  A block's first word is its size.  Every
  * allocation is made inside oracle_alloc or oracle_realloc, every free inside oracle_free.  Prints
  * the totals as one line of JSON. */
+#include <inttypes.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -153,8 +154,9 @@ int main(int argc, char **argv)
 		sum.live_bytes += totals[i].live_bytes;
 		sum.peak_bytes += totals[i].peak_bytes;
 	}
-	say("{\"allocations\": %lu, \"deallocations\": %lu, \"reallocations\": %lu, "
-	    "\"allocated_bytes\": %lu, \"leaked_bytes\": %ld, \"peak_bytes\": %ld}\n",
+	say("{\"allocations\": %" PRIu64 ", \"deallocations\": %" PRIu64
+	    ", \"reallocations\": %" PRIu64 ", \"allocated_bytes\": %" PRIu64
+	    ", \"leaked_bytes\": %" PRId64 ", \"peak_bytes\": %" PRId64 "}\n",
 	    sum.allocations, sum.deallocations, sum.reallocations, sum.allocated_bytes,
 	    sum.live_bytes, sum.peak_bytes);
 	return 0;

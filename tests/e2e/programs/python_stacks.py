@@ -142,7 +142,8 @@ def signals():
         mark("signal")
 
     signal.signal(signal.SIGALRM, handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+    tick = float(os.environ.get("TICK", "0.001"))
+    signal.setitimer(signal.ITIMER_REAL, tick, tick)
     total = 0
     while sum(1 for kind, _ in list(said.values()) if kind == "signal") < 20:
         total += sum(range(1000))

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The left column: the recording, the views, jemalloc, and what is done with a recording.
+import { asScriptHref } from "../views/script";
 import { VIEWS, type View } from "../views/views";
 import { bytes, count, date, duration, short } from "../parts/units";
 import { useAgents } from "./agents";
-import { find, programName, seconds, useRecordings, type Recording } from "./recordings";
+import { find, seconds, useRecordings, type Recording } from "./recordings";
+import { programName } from "./program_name";
 import { href, useRoute } from "./url";
 
 const GROUPS: readonly View["group"][] = ["recording", "jemalloc", "this recording"];
@@ -23,8 +25,11 @@ export function Column({
 			named && !current.running && (find(named)?.kind ?? "recording") === "recording"
 				? named
 				: "";
+	const asScript = id && current.strip ? asScriptHref() : undefined;
+	const alone = current.recording ? undefined : asScriptHref();
 	const running = !!useAgents()?.agents.length;
 	const folder = useRecordings().list?.some((r) => r.kind === "processes");
+	const fleet = useRecordings().list?.some((r) => r.kind === "fleet");
 	return (
 		<nav id="column" class={open ? "column open" : "column"} aria-label="Views">
 			<a class="brand" href={href({ view: "recordings", id: "" })}>
@@ -48,6 +53,14 @@ export function Column({
 					Processes
 				</a>
 			)}
+			{fleet && (
+				<a
+					class="view-link"
+					href={href({ view: "fleet", id: "" })}
+					aria-current={current.name === "fleet" ? "page" : undefined}>
+					Fleet
+				</a>
+			)}
 			{GROUPS.map((group) => {
 				const members = VIEWS.filter(
 					(v) =>
@@ -68,10 +81,24 @@ export function Column({
 								{v.label}
 							</a>
 						))}
+						{group === "this recording" && asScript && <AsScript address={asScript} />}
 					</div>
 				);
 			})}
+			{alone && (
+				<div class="view-group" role="group" aria-label="this view">
+					<AsScript address={alone} />
+				</div>
+			)}
 		</nav>
+	);
+}
+
+function AsScript({ address }: { address: string }) {
+	return (
+		<a class="view-link" href={address} title="The same as a script (s)">
+			This view as a script
+		</a>
 	);
 }
 
@@ -98,7 +125,7 @@ function About({ recording: r }: { recording: Recording }) {
 				{r.unique_backtrace_count !== undefined
 					? `${count(r.unique_backtrace_count)} stacks · `
 					: ""}
-				file {bytes(r.file_size)}
+				{!!r.file_size && `file ${bytes(r.file_size)}`}
 			</span>
 			{r.state === "live" && <span class="live">● still being recorded</span>}
 		</a>

@@ -84,6 +84,7 @@ export interface Filters {
 export interface AddressSpaceQuery extends Filters {
 	columns?: number;
 	rows?: number;
+	resident?: boolean;
 }
 
 export interface AllocationsQuery extends Filters {
@@ -109,9 +110,27 @@ export interface AllocationsQuery extends Filters {
 	strip_template_args?: boolean;
 }
 
+export interface BlameQuery extends Filters {
+	at?: string;
+	by?: "page" | "64k" | "2m" | "slab";
+	group?: "responsible" | "stack";
+	skip?: number;
+	count?: number;
+	sort_by?: "alone" | "shared" | "kept" | "bytes" | "count";
+	order?: "asc" | "dsc" | "desc";
+}
+
 export interface CallersQuery extends Filters {
 	function: string;
-	measure?: "leaked" | "peak" | "allocated" | "temporary" | "alive" | "alive_at" | "short_lived";
+	measure?:
+		| "leaked"
+		| "peak"
+		| "allocated"
+		| "temporary"
+		| "alive"
+		| "alive_at"
+		| "short_lived"
+		| "pinned";
 	at?: string;
 	below?: string;
 	weight?: "bytes" | "count";
@@ -125,8 +144,17 @@ export interface CompleteQuery {
 }
 
 export interface DiffQuery extends Filters {
+	a?: string;
 	b: string;
-	measure?: "leaked" | "peak" | "allocated" | "temporary" | "alive" | "alive_at" | "short_lived";
+	measure?:
+		| "leaked"
+		| "peak"
+		| "allocated"
+		| "temporary"
+		| "alive"
+		| "alive_at"
+		| "short_lived"
+		| "pinned";
 	at?: string;
 	below?: string;
 	at_a?: string;
@@ -170,7 +198,15 @@ export interface DumpTopQuery {
 }
 
 export interface FlameQuery extends Filters {
-	measure?: "leaked" | "peak" | "allocated" | "temporary" | "alive" | "alive_at" | "short_lived";
+	measure?:
+		| "leaked"
+		| "peak"
+		| "allocated"
+		| "temporary"
+		| "alive"
+		| "alive_at"
+		| "short_lived"
+		| "pinned";
 	at?: string;
 	below?: string;
 	weight?: "bytes" | "count";
@@ -179,7 +215,86 @@ export interface FlameQuery extends Filters {
 	threads?: boolean;
 	limit?: number;
 	against?: string;
+	a?: string;
 	against_at?: string;
+}
+
+export interface FleetGroupsQuery extends Filters {
+	by?: "service" | "host" | "build" | "release" | "command" | "label" | "day" | "recording";
+	label_name?: string;
+	since?: string;
+	until?: string;
+	last?: string;
+	search?: string;
+	sort_by?:
+		| "live"
+		| "growth"
+		| "name"
+		| "recordings"
+		| "hosts"
+		| "services"
+		| "peak"
+		| "leaked"
+		| "allocated"
+		| "started"
+		| "ended";
+	order?: "asc" | "dsc" | "desc";
+	skip?: number;
+	count?: number;
+	spark?: number;
+}
+
+export interface FleetGrowthQuery extends Filters {
+	by?: "responsible" | "stack";
+	since?: string;
+	until?: string;
+	last?: string;
+	search?: string;
+	sort_by?: "growth" | "live" | "before" | "recordings" | "name";
+	order?: "asc" | "dsc" | "desc";
+	skip?: number;
+	count?: number;
+	spark?: number;
+}
+
+export interface FleetRecordingsQuery extends Filters {
+	id?: string;
+	since?: string;
+	until?: string;
+	last?: string;
+	sort_by?:
+		| "started"
+		| "ended"
+		| "live"
+		| "growth"
+		| "peak"
+		| "leaked"
+		| "allocated"
+		| "service"
+		| "host"
+		| "release";
+	order?: "asc" | "dsc" | "desc";
+	skip?: number;
+	count?: number;
+}
+
+export interface FleetTrendQuery extends Filters {
+	by?:
+		| "all"
+		| "service"
+		| "host"
+		| "build"
+		| "release"
+		| "command"
+		| "label"
+		| "day"
+		| "recording";
+	label_name?: string;
+	since?: string;
+	until?: string;
+	last?: string;
+	points?: number;
+	count?: number;
 }
 
 export interface FragmentationQuery extends Filters {
@@ -191,7 +306,15 @@ export interface FragmentationQuery extends Filters {
 }
 
 export interface FunctionsQuery extends Filters {
-	measure?: "leaked" | "peak" | "allocated" | "temporary" | "alive" | "alive_at" | "short_lived";
+	measure?:
+		| "leaked"
+		| "peak"
+		| "allocated"
+		| "temporary"
+		| "alive"
+		| "alive_at"
+		| "short_lived"
+		| "pinned";
 	at?: string;
 	below?: string;
 	by?: "function" | "line" | "module";
@@ -225,7 +348,15 @@ export interface GroupsQuery extends Filters {
 
 export interface HistogramQuery extends Filters {
 	of?: "size" | "lifetime";
-	measure?: "leaked" | "peak" | "allocated" | "temporary" | "alive" | "alive_at" | "short_lived";
+	measure?:
+		| "leaked"
+		| "peak"
+		| "allocated"
+		| "temporary"
+		| "alive"
+		| "alive_at"
+		| "short_lived"
+		| "pinned";
 	at?: string;
 	below?: string;
 	weight?: "bytes" | "count";
@@ -248,17 +379,30 @@ export interface LeaksQuery extends Filters {
 	spark?: number;
 }
 
+export interface MalloptsQuery {
+	skip?: number;
+	count?: number;
+	call?: "mallopt" | "malloc_trim" | "madvise" | "mprotect" | "brk" | "all";
+	stacks?: boolean;
+	strip_template_args?: boolean;
+}
+
 export interface MapsQuery extends Omit<Filters, "jemalloc"> {
 	skip?: number;
 	count?: number;
-	sort_by?: "timestamp" | "address" | "size" | "peak_rss";
+	sort_by?:
+		"timestamp" | "address" | "size" | "peak_rss" | "rss" | "lifetime" | "thread" | "name";
 	order?: "asc" | "dsc" | "desc";
 	with_regions?: boolean;
 	with_usage_history?: boolean;
+	at?: string;
 	generate_graphs?: boolean;
+	spark?: number;
 	stacks?: boolean;
 	strip_template_args?: boolean;
 	id?: number | string;
+	name?: string;
+	holds?: string;
 	peak_rss_min?: string;
 	peak_rss_max?: string;
 	readable?: "only_true" | "only_false" | "yes" | "no";
@@ -272,7 +416,7 @@ export interface MapsQuery extends Omit<Filters, "jemalloc"> {
 
 export interface OverviewQuery extends Omit<Filters, "backtraces"> {
 	verdicts?: boolean;
-	sentences?: "auto" | "all" | "quick" | "none";
+	sentences?: "all" | "quick" | "none";
 	by?: "responsible" | "stack";
 	top?: number;
 	backtraces?: boolean;
@@ -296,15 +440,65 @@ export interface RegionsQuery extends Filters {
 	at?: string;
 }
 
+export interface RequirementsQuery extends Filters {
+	max_peak?: string;
+	max_leaked?: string;
+	max_leaks?: string;
+	max_allocations?: string;
+	max_allocated?: string;
+	max_temporary?: string;
+	baseline?: string;
+	fail_on?: string;
+	count?: number;
+}
+
+export interface RssQuery {
+	at?: string;
+	skip?: number;
+	count?: number;
+	open?:
+		| "requested"
+		| "rounding"
+		| "free_parts"
+		| "free_pages"
+		| "huge"
+		| "allocator"
+		| "stacks"
+		| "code"
+		| "data"
+		| "files"
+		| "anonymous"
+		| "memoir"
+		| "unknown";
+	series?: boolean;
+	points?: number;
+}
+
 export interface SourceQuery extends Filters {
 	file: string;
-	measure?: "leaked" | "peak" | "allocated" | "temporary" | "alive" | "alive_at" | "short_lived";
+	measure?:
+		| "leaked"
+		| "peak"
+		| "allocated"
+		| "temporary"
+		| "alive"
+		| "alive_at"
+		| "short_lived"
+		| "pinned";
 	at?: string;
 	below?: string;
 }
 
 export interface SourcesQuery extends Filters {
-	measure?: "leaked" | "peak" | "allocated" | "temporary" | "alive" | "alive_at" | "short_lived";
+	measure?:
+		| "leaked"
+		| "peak"
+		| "allocated"
+		| "temporary"
+		| "alive"
+		| "alive_at"
+		| "short_lived"
+		| "pinned";
 	at?: string;
 	below?: string;
 	search?: string;
@@ -347,6 +541,8 @@ export interface TimelineQuery extends Omit<Filters, "from" | "to"> {
 export interface TimelineMapsQuery extends Omit<Filters, "jemalloc"> {
 	points?: number;
 	id?: number | string;
+	name?: string;
+	holds?: string;
 	peak_rss_min?: string;
 	peak_rss_max?: string;
 	readable?: "only_true" | "only_false" | "yes" | "no";
@@ -379,7 +575,15 @@ export interface TopQuery {
 }
 
 export interface TreeQuery extends Filters {
-	measure?: "leaked" | "peak" | "allocated" | "temporary" | "alive" | "alive_at" | "short_lived";
+	measure?:
+		| "leaked"
+		| "peak"
+		| "allocated"
+		| "temporary"
+		| "alive"
+		| "alive_at"
+		| "short_lived"
+		| "pinned";
 	at?: string;
 	below?: string;
 	weight?: "bytes" | "count";
@@ -417,6 +621,13 @@ export interface DataGraphQuery extends Filters {
 	height?: number;
 }
 
+export interface DataMapGraphQuery {
+	map: number | string;
+	preview?: boolean;
+	width?: number;
+	height?: number;
+}
+
 export interface DataAllocationGroupsQuery extends Filters {
 	skip?: number;
 	count?: number;
@@ -439,7 +650,15 @@ export interface DataBacktraceQuery {
 }
 
 export interface DataExportQuery extends Filters {
-	measure?: "leaked" | "peak" | "allocated" | "temporary" | "alive" | "alive_at" | "short_lived";
+	measure?:
+		| "leaked"
+		| "peak"
+		| "allocated"
+		| "temporary"
+		| "alive"
+		| "alive_at"
+		| "short_lived"
+		| "pinned";
 	at?: string;
 	below?: string;
 	weight?: "bytes" | "count";
@@ -449,10 +668,14 @@ export interface DataExportQuery extends Filters {
 
 export interface DataScriptQuery {
 	language?: "lua" | "rhai";
+	with?: string;
+	stream?: boolean;
 }
 
 export interface DataMapFilterToScriptQuery extends Omit<Filters, "jemalloc"> {
 	id?: number | string;
+	name?: string;
+	holds?: string;
 	peak_rss_min?: string;
 	peak_rss_max?: string;
 	readable?: "only_true" | "only_false" | "yes" | "no";
@@ -491,8 +714,8 @@ export type Nothing = Record<never, never>;
 export interface Endpoints {
 	"/data/{id}/address_space": AddressSpaceQuery;
 	"/data/{id}/allocations": AllocationsQuery;
+	"/data/{id}/blame": BlameQuery;
 	"/data/{id}/callers": CallersQuery;
-	"/data/{id}/check": Filters;
 	"/data/{id}/complete": CompleteQuery;
 	"/data/{id}/diff": DiffQuery;
 	"/dumps/{id}/facts": Nothing;
@@ -500,18 +723,26 @@ export interface Endpoints {
 	"/dumps/{id}/top": DumpTopQuery;
 	"/data/{id}/info": Nothing;
 	"/data/{id}/flame": FlameQuery;
+	"/fleets/{id}/groups": FleetGroupsQuery;
+	"/fleets/{id}/growth": FleetGrowthQuery;
+	"/fleets/{id}/recordings": FleetRecordingsQuery;
+	"/fleets/{id}/trend": FleetTrendQuery;
 	"/data/{id}/fragmentation": FragmentationQuery;
 	"/data/{id}/functions": FunctionsQuery;
 	"/data/{id}/groups": GroupsQuery;
 	"/data/{id}/histogram": HistogramQuery;
 	"/data/{id}/holders": HoldersQuery;
 	"/data/{id}/leaks": LeaksQuery;
+	"/data/{id}/mallopts": MalloptsQuery;
 	"/data/{id}/maps": MapsQuery;
+	"/data/{id}/matches": Filters;
 	"/data/{id}/missing_names": Nothing;
 	"/data/{id}/overview": OverviewQuery;
 	"/folders/{id}/processes": ProcessesQuery;
 	"/folders/{id}/flame": ProcessesFlameQuery;
 	"/data/{id}/regions": RegionsQuery;
+	"/data/{id}/requirements": RequirementsQuery;
+	"/data/{id}/rss": RssQuery;
 	"/data/{id}/source": SourceQuery;
 	"/data/{id}/sources": SourcesQuery;
 	"/data/{id}/statics": StaticsQuery;
@@ -535,6 +766,7 @@ export interface Endpoints {
 	"/agents/{agent}/snapshot": Nothing;
 	"/progress": ProgressQuery;
 	"/data/{id}/graph": DataGraphQuery;
+	"/data/{id}/map_graph": DataMapGraphQuery;
 	"/data/{id}/find_names": Nothing;
 	"/data/{id}/allocation_groups": DataAllocationGroupsQuery;
 	"/data/{id}/timeline_leaked": TimelineQuery;
@@ -545,6 +777,7 @@ export interface Endpoints {
 	"/data/{id}/backtrace/{backtrace_id}": DataBacktraceQuery;
 	"/data/{id}/export/{format}": DataExportQuery;
 	"/data/{id}/export/{format}/{name}": DataExportQuery;
+	"/scripting": Nothing;
 	"/data/{id}/script": DataScriptQuery;
 	"/data/{id}/execute_script": DataScriptQuery;
 	"/data/{id}/script_files/{hash}/{name}": Nothing;

@@ -4,7 +4,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { toggleTimeline } from "./kept";
 import { toggleTheme } from "./theme";
-import { go, route } from "./url";
+import { asScriptHref } from "../views/script";
+import { go, goTo, route } from "./url";
 
 const KEYS: readonly (readonly [string, string])[] = [
 	["/", "the question box"],
@@ -12,6 +13,8 @@ const KEYS: readonly (readonly [string, string])[] = [
 	["Esc", "close, leave, zoom out"],
 	["d", "dark or light"],
 	["t", "the timeline, or only its heading"],
+	["s", "the view as a script"],
+	["Ctrl Enter", "in the console: run; Esc stops, and leaves the editor"],
 	["f", "the flame graph fills the window, or no longer"],
 	["← →", "in the timeline: the moment; with Shift a range from it"],
 	["↑ ↓ ← →", "in the flame graph: to callers, callees and neighbours"],
@@ -20,7 +23,7 @@ const KEYS: readonly (readonly [string, string])[] = [
 	["↑ ↓ PgUp PgDn", "in a table: from row to row"],
 ];
 
-const typing = (target: EventTarget | null): boolean =>
+const typing = (target: EventTarget | undefined | null): boolean =>
 	target instanceof HTMLElement &&
 	(target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
@@ -29,11 +32,14 @@ export function Keys() {
 	const [open, setOpen] = useState(false);
 	useEffect(() => {
 		const keys = (event: KeyboardEvent): void => {
-			if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+			/* The editor's own tree hides behind the element that it is in. */
+			const target = event.composedPath()[0] ?? event.target;
+			if (event.ctrlKey || event.metaKey || event.altKey || typing(target)) return;
 			if (event.key === "/") document.getElementById("question")?.focus();
 			else if (event.key === "?") setOpen(true);
 			else if (event.key === "d") toggleTheme();
 			else if (event.key === "t") toggleTimeline();
+			else if (event.key === "s" && asScriptHref()) goTo(asScriptHref()!);
 			else if (event.key === "f" && document.querySelector(".flame-canvas, .filling"))
 				go({ fill: route().parameters["fill"] ? "" : "1" });
 			else if (event.key === "Escape" && document.querySelector(".filling")) go({ fill: "" });

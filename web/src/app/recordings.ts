@@ -74,8 +74,6 @@ export interface Recording {
 }
 
 export const seconds = (t: Timeval | undefined): number => (t ? t.secs + t.fract_nsecs / 1e9 : 0);
-export const programName = (r: Recording): string =>
-	(r.executable || r.heap?.program)?.split("/").pop() || r.name;
 
 /* Rows of what is no recording, or not read yet, have the program's figures as zeros for other
  * clients' sake; allocated_count is there only where they are known. */
@@ -148,6 +146,9 @@ export function useRecordings(): State {
 export const find = (id: string): Recording | undefined =>
 	id === "last" ? state.list?.at(-1) : state.list?.find((r) => r.id === id);
 
+export const ofKind = (kind: string): Recording[] =>
+	state.list?.filter((r) => r.kind === kind) ?? [];
+
 /* The version stands behind a "#", which is never sent: it only makes another question of it. */
 export function dataUrl<
 	P extends Extract<Path, `/${string}/{id}/${string}`>,
@@ -165,7 +166,7 @@ export function dataUrl<
 /* null asks nothing, nor does an address without an id: nothing is open then. */
 export function useData<T>(address: Address | null, manner: Manner = {}): Answer<T> {
 	useRecordings();
-	return useAnswer<T>(address?.match(/^\/(data|folders)\/\//) ? null : address, manner);
+	return useAnswer<T>(address?.match(/^\/(data|folders|fleets)\/\//) ? null : address, manner);
 }
 
 /* The part of a question that every view shares: the expression, whose frames are, the brush. */

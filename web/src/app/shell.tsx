@@ -14,7 +14,8 @@ import { isDecimal, percent } from "../parts/units";
 import { VIEWS, type View } from "../views/views";
 import { Column } from "./column";
 import { Keys } from "./keys";
-import { find, programName, refresh, useRecordings, type Recording } from "./recordings";
+import { find, refresh, useRecordings, type Recording } from "./recordings";
+import { programName } from "./program_name";
 import { toggleTheme, useTheme } from "./theme";
 import { go, href, useRoute } from "./url";
 
@@ -62,7 +63,7 @@ export function Shell() {
 						</>
 					) : (
 						<div class="top-title">
-							<h1>{view?.label ?? "Not found"}</h1>
+							<h1>{view?.label.replace("…", "") ?? "Not found"}</h1>
 						</div>
 					)}
 					<Switches />

@@ -264,11 +264,7 @@ export function HeapFunctions({
 						<Table
 							label="Functions of the heap profile"
 							columns={difference ? compared : plain}
-							count={pages.count}
-							row={pages.row}
-							load={pages.load}
-							onRange={pages.onRange}
-							subject={pages.subject}
+							{...pages.rows}
 							rowHeight={40}
 							height={Math.min(560, 34 + 40 * Math.max(3, pages.count))}
 							sort={sort}

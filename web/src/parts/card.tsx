@@ -12,6 +12,7 @@ export function Card({
 	name,
 	line,
 	fill,
+	bare,
 }: {
 	title: string;
 	said?: ComponentChildren;
@@ -19,6 +20,7 @@ export function Card({
 	children?: ComponentChildren;
 	name?: string;
 	fill?: boolean; /* the window; app/keys.tsx knows how to leave */
+	bare?: boolean; /* its title is only spoken: it is that of the view */
 	line?: boolean; /* what is said is short: all of it in one line, where there is room */
 }) {
 	return (
@@ -27,7 +29,7 @@ export function Card({
 			aria-label={title}
 			{...(name ? { "data-card": name } : {})}>
 			<header class={line ? "card-head line" : "card-head"}>
-				<h2>{title}</h2>
+				<h2 class={bare ? "hidden" : undefined}>{title}</h2>
 				<div class="said">{said}</div>
 				{tools && <div class="tools">{tools}</div>}
 			</header>

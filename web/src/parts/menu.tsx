@@ -88,10 +88,10 @@ export function MenuHost() {
 			<div class="menu-title" role="presentation">
 				{menu.title}
 			</div>
-			{menu.items.map((item) => (
+			{menu.items.map((item, i) => (
 				<button
 					type="button"
-					key={item.label}
+					key={i}
 					role="menuitem"
 					tabIndex={-1}
 					onClick={() => pick(item)}>

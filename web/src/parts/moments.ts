@@ -33,6 +33,7 @@ export function momentMenu(at: number, [from, to]: readonly [number, number]): I
 				{ at: s(at), filter: withTerm(filter, `alive_at(${s(at)}s)`) },
 			),
 		},
+		{ label: "Memory maps then", href: href({ view: "maps" }, { at: s(at), filter: "" }) },
 		{
 			label: "Alive for the whole visible range",
 			hint: range,

@@ -12,12 +12,17 @@ const LOADED = 1000; /* rows of a request that fills a file */
 /* ms that a range has to stay in view: a scroll bar that is dragged asks little */
 const PAUSE = 40;
 
-export interface Pages<A, Row> {
+/* What a table wants of them. */
+interface Rows<Row> {
 	subject: string; /* what is on the screen belongs to this question */
 	count: number;
 	row: (index: number) => Row | undefined;
 	onRange: (from: number, to: number) => void;
 	load: (from: number, to: number) => Promise<Row[]>;
+}
+
+export interface Pages<A, Row> extends Rows<Row> {
+	rows: Rows<Row>;
 	answer: Answer<A>; /* the first page, for totals, errors and the frame of the view */
 }
 
@@ -187,12 +192,16 @@ export function usePages<A, Row, P extends Paged, Q extends Endpoints[P]>(
 		}
 		return rows;
 	};
-	return {
+	const rows: Rows<Row> = {
 		subject: plainly(mine?.subject ?? ""),
 		count: path === null ? 0 : (mine?.count ?? 0),
 		row: (index) => mine?.pages.get(Math.floor(index / size))?.[index % size],
 		onRange,
 		load,
+	};
+	return {
+		...rows,
+		rows,
 		answer: {
 			data: path === null ? undefined : mine?.first,
 			error: state.current.error,

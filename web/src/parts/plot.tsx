@@ -7,17 +7,20 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { token, useTheme } from "../app/theme";
 import { hideTip, showTip } from "./tooltip";
-import { duration, isDecimal } from "./units";
+import { date, duration, isDecimal } from "./units";
 
 export interface Line {
 	label: string;
 	values: readonly (number | null)[];
 	tone: "curve" | "second" | "third" | "quiet" | "dim" | "match";
 	fill?: boolean;
+	colour?: string; /* of the tokens, instead of its tone's */
+	said?: readonly number[]; /* what it says, where it is drawn on top of others */
 }
 export interface PlotProps {
 	label: string;
 	xs: readonly number[]; /* seconds since the start */
+	base?: number; /* the start, seconds since 1970: moments are dates and times of day */
 	lines: readonly Line[];
 	from: number;
 	to: number;
@@ -29,6 +32,7 @@ export interface PlotProps {
 	markers?: readonly { at: number; name: string }[] | undefined;
 	group?: string;
 	axes?: boolean;
+	stacked?: boolean; /* the space between a line and the next one is the former's */
 	legend?: boolean; /* false: what stands around it says what the lines are */
 	onBrush?:
 		((from: number, to: number, first: boolean) => void) | undefined; /* while it is dragged */
@@ -52,13 +56,24 @@ function ticks(
 	u: uPlot,
 	splits: number[],
 	step: number,
-	{ from, to, axes }: PlotProps,
+	{ from, to, axes, base }: PlotProps,
 ): (string | null)[] {
 	const width = u.width - RIGHT - (axes === false ? 8 : LEFT);
 	return splits.map((s) => {
-		const text = tick(s, step),
+		const text = base === undefined ? tick(s, step) : clock(base + s, step),
 			room = width * (1 - (s - from) / Math.max(to - from, 1e-9)) + RIGHT;
 		return (text.length * LETTER) / 2 <= room ? text : null;
+	});
+}
+
+/* A time of day; a date where days are what differs. */
+function clock(seconds: number, step: number): string {
+	const then = new Date(seconds * 1000);
+	if (step >= 86400) return then.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+	return then.toLocaleTimeString("en-GB", {
+		hour: "2-digit",
+		minute: "2-digit",
+		...(step < 60 ? { second: "2-digit" as const } : {}),
 	});
 }
 
@@ -83,7 +98,8 @@ function tick(seconds: number, step: number): string {
 	return duration(seconds);
 }
 
-const tone = (line: Line): string => token(line.tone === "quiet" ? "line-strong" : line.tone);
+const tone = (line: Line): string =>
+	token(line.colour ?? (line.tone === "quiet" ? "line-strong" : line.tone));
 
 export function Plot(props: PlotProps) {
 	const box = useRef<HTMLDivElement>(null);
@@ -93,7 +109,7 @@ export function Plot(props: PlotProps) {
 	const theme = useTheme();
 	const shape =
 		`${theme}|${isDecimal()}|${props.height}|${props.axes}|${props.group}|` +
-		`${props.lines.map((l) => `${l.label}${l.tone}${l.fill}`).join()}`;
+		`${props.lines.map((l) => `${l.label}${l.tone}${l.fill}${l.colour}`).join()}`;
 
 	useLayoutEffect(() => {
 		const element = box.current!;
@@ -136,8 +152,8 @@ export function Plot(props: PlotProps) {
 					{
 						...axis,
 						grid: { show: false },
-						size: 20,
-						gap: 3,
+						size: 23,
+						gap: 6,
 						space: 90,
 						incrs: STEPS,
 						values: (u, splits, _i, _s, step) => ticks(u, splits, step, latest.current),
@@ -147,7 +163,7 @@ export function Plot(props: PlotProps) {
 						show: shown,
 						size: LEFT,
 						gap: 6,
-						space: 20,
+						space: props.height > 200 ? 36 : 20,
 						values: (_u, splits) => splits.map((v) => latest.current.format(v)),
 						...(props.binary && !isDecimal() ? { incrs: POWERS } : {}),
 					},
@@ -157,11 +173,22 @@ export function Plot(props: PlotProps) {
 					...props.lines.map((line) => ({
 						label: line.label,
 						stroke: tone(line),
-						width: line.tone === "quiet" ? 1 : 1.5,
+						width: props.stacked ? 0.5 : line.tone === "quiet" ? 1 : 1.5,
 						points: { show: false },
-						...(line.fill ? { fill: token("curve-fill") } : {}),
+						...(props.stacked
+							? { fill: tone(line) }
+							: line.fill
+								? { fill: token("curve-fill") }
+								: {}),
 					})),
 				],
+				...(props.stacked
+					? {
+							bands: props.lines
+								.slice(1)
+								.map((_, i) => ({ series: [i + 1, i + 2] as [number, number] })),
+						}
+					: {}),
 				hooks: {
 					draw: [(u) => drawOver(u, latest.current)],
 					setCursor: [(u) => hover(u, latest.current)],
@@ -219,7 +246,12 @@ function Legend({ lines, brush, moment, markers }: PlotProps) {
 		<div class="legend">
 			{lines.map((line) => (
 				<span key={line.label}>
-					<i class="legend-line" style={{ borderColor: COLOURS[line.tone] }} />
+					<i
+						class="legend-line"
+						style={{
+							borderColor: line.colour ? `var(--${line.colour})` : COLOURS[line.tone],
+						}}
+					/>
 					{line.label}
 				</span>
 			))}
@@ -297,13 +329,19 @@ function hover(u: uPlot, props: PlotProps): void {
 		place.top + (u.cursor.top ?? 0),
 		<>
 			<div class="dim">
-				{duration(props.xs[index] ?? 0)}
+				{props.base === undefined
+					? duration(props.xs[index] ?? 0)
+					: date(props.base + (props.xs[index] ?? 0))}
 				{near ? ` · ${near.name}` : ""}
 			</div>
 			{props.lines.map((line) => (
 				<div key={line.label} class="tip-row">
 					<span>{line.label}</span>
-					<b>{line.values[index] == null ? "–" : props.format(line.values[index])}</b>
+					<b>
+						{line.values[index] == null
+							? "–"
+							: props.format(line.said?.[index] ?? line.values[index])}
+					</b>
 				</div>
 			))}
 		</>,

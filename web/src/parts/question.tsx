@@ -21,7 +21,9 @@ interface Completion {
 }
 
 export function Question({ id }: { id: string }) {
-	const { parameters } = useRoute();
+	const { parameters, view } = useRoute();
+	const aboutMaps = view === "maps";
+	const about = aboutMaps ? "memory maps" : "allocations";
 	const filter = parameters["filter"] ?? "";
 	const [draft, setDraft] = useState(filter);
 	const [list, setList] = useState<
@@ -44,7 +46,7 @@ export function Question({ id }: { id: string }) {
 		return () => clearTimeout(timer);
 	}, [draft]);
 	const check = useData<Check>(
-		asked.trim() ? dataUrl(id, "/data/{id}/check", { filter: asked.trim() }) : null,
+		asked.trim() ? dataUrl(id, "/data/{id}/matches", { filter: asked.trim() }) : null,
 	);
 	const wrong =
 		asked === draft && draft.trim() && check.fresh && check.data && !check.data.ok
@@ -157,9 +159,13 @@ export function Question({ id }: { id: string }) {
 						autocomplete="off"
 						autocapitalize="off"
 						value={draft}
-						placeholder="Ask about some of the memory: size >= 1k and function ~ parse"
+						placeholder={
+							aboutMaps
+								? "Ask about some of the maps: size >= 1M and function ~ arena"
+								: "Ask about some of the memory: size >= 1k and function ~ parse"
+						}
 						role="combobox"
-						aria-label="Which allocations: a filter expression"
+						aria-label={`Which ${about}: a filter expression`}
 						aria-expanded={!!list}
 						aria-controls="completions"
 						aria-autocomplete="list"
@@ -247,6 +253,7 @@ function Labels({
 	const { parameters } = useRoute();
 	const { from, to, at } = parameters;
 	const facts = useFacts(id);
+	const aboutMaps = useRoute().view === "maps";
 	const shown = terms(filter);
 	if (error !== undefined)
 		return (
@@ -260,9 +267,11 @@ function Labels({
 	if (!shown.length && !from && !to && !at && !frames.length)
 		return (
 			<p class="labels dim">
-				{facts.data &&
-					`Everything: ${plural(facts.data.allocations, "allocation")}, ` +
-						`${bytes(facts.data.allocated_bytes)} in all`}
+				{aboutMaps
+					? "All memory maps: a question is about them"
+					: facts.data &&
+						`Everything: ${plural(facts.data.allocations, "allocation")}, ` +
+							`${bytes(facts.data.allocated_bytes)} in all`}
 			</p>
 		);
 	const label = (key: string, text: string, mono: boolean, remove: () => void) => (
@@ -297,7 +306,7 @@ function Labels({
 					)}
 				{at && label("at", `at ${duration(Number(at))}`, false, () => go({ at: "" }))}
 			</ul>
-			{check?.ok && (
+			{check?.ok && !aboutMaps && (
 				<span class="dim">
 					{plural(check.count, "allocation")}, {bytes(check.bytes)} in all,{" "}
 					{check.count === 1 ? "matches" : "match"}

@@ -263,10 +263,10 @@ function Said({
 	const { filter, at } = parameters;
 	const facts = useFacts(id);
 	const here = useData<Check>(
-		at ? dataUrl(id, "/data/{id}/check", { filter, alive_at: time(at) }) : null,
+		at ? dataUrl(id, "/data/{id}/matches", { filter, alive_at: time(at) }) : null,
 	);
 	const never = useData<Check>(
-		filter ? dataUrl(id, "/data/{id}/check", { filter, lifetime: "only_leaked" }) : null,
+		filter ? dataUrl(id, "/data/{id}/matches", { filter, lifetime: "only_leaked" }) : null,
 	);
 	const leaked = filter ? (never.data?.ok ? never.data : undefined) : facts.data?.leaked;
 	/* These are of the whole run: the range does not count. */

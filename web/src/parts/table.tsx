@@ -279,12 +279,14 @@ export function Table<Row>(props: TableProps<Row>) {
 		);
 	const saveAll = (): void =>
 		whole(
-			(text) =>
+			(text) => {
 				save(
 					`${props.label.toLowerCase().replace(/[^a-z0-9]+/g, "-")}.csv`,
 					"text/csv",
 					text,
-				),
+				);
+				if (count > SAVED) notice(`The first ${some} of ${written(count)} are in it`);
+			},
 			",",
 			quoted,
 		);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The address space over time: how full each stretch of addresses was, and which stacks hold the
-// one that was chosen.  Time goes to the right, addresses upwards; each area is a stretch between
-// gaps.
+// The address space over time: how full each stretch of addresses was, or what of it was resident,
+// and which stacks hold the one that was chosen.  Time goes to the right, addresses upwards; each
+// area is a stretch between gaps.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { dataUrl, nsToSeconds, time, useAsked, useData } from "../app/recordings";
 import { token, useTheme } from "../app/theme";
@@ -31,6 +31,7 @@ interface Area {
 	cell_bytes: number;
 	rows: number;
 	cells: number[];
+	resident?: number[]; /* the same of what was in memory */
 }
 interface Space {
 	from_ns: number;
@@ -72,21 +73,33 @@ function parseRegion(text: string | undefined): Region | undefined {
 	return region && region.low < region.high ? region : undefined;
 }
 
-/* Colours of fullness, from the ground to the accent. */
-function ramp(): Uint8ClampedArray {
+/* What of a cell is in memory: within blocks, and beside them. */
+function partsOf(area: Area, at: number): { held: number; beside: number } {
+	const used = area.cells[at] ?? 0,
+		resident = area.resident?.[at] ?? used;
+	return area.resident
+		? { held: Math.min(used, resident), beside: Math.max(0, resident - used) }
+		: { held: used, beside: 0 };
+}
+
+/* Colours of fullness: from the ground to the accent; what is resident and in no block is of the
+ * third colour. */
+function painter(): (parts: { held: number; beside: number }) => number[] {
 	const parse = (name: string): number[] =>
 		(/^#(..)(..)(..)/.exec(token(name))?.slice(1) ?? ["80", "80", "80"]).map((h) =>
 			parseInt(h, 16),
 		);
 	const low = parse("sunk"),
 		high = parse("accent"),
-		colours = new Uint8ClampedArray(256 * 4);
-	for (let i = 0; i < 256; i++) {
-		const part = i === 0 ? 0 : 0.15 + 0.85 * (i / 255);
-		for (let k = 0; k < 3; k++) colours[4 * i + k] = low[k]! + part * (high[k]! - low[k]!);
-		colours[4 * i + 3] = 255;
-	}
-	return colours;
+		other = parse("third");
+	return ({ held, beside }) => {
+		const sum = held + beside,
+			part = sum === 0 ? 0 : 0.15 + 0.85 * Math.min(1, sum / 255);
+		return low.map((ground, k) => {
+			const full = sum ? (held * high[k]! + beside * other[k]!) / sum : ground;
+			return ground + part * (full - ground);
+		});
+	};
 }
 
 interface Cell {
@@ -125,12 +138,11 @@ function Picture({
 		element.width = space.columns;
 		element.height = area.rows;
 		const image = context.createImageData(space.columns, area.rows),
-			colours = ramp();
+			paint = painter();
 		for (let row = 0; row < area.rows; row++) {
 			for (let column = 0; column < space.columns; column++) {
-				const value = area.cells[row * space.columns + column] ?? 0,
-					to = 4 * ((area.rows - 1 - row) * space.columns + column);
-				image.data.set(colours.subarray(4 * value, 4 * value + 4), to);
+				const to = 4 * ((area.rows - 1 - row) * space.columns + column);
+				image.data.set([...paint(partsOf(area, row * space.columns + column)), 255], to);
 			}
 		}
 		context.putImageData(image, 0, 0);
@@ -148,11 +160,20 @@ function Picture({
 		};
 	};
 	const low = (row: number): number => area.start + row * area.cell_bytes;
+	const said = (cell: Cell): string[] => {
+		const place = cell.row * space.columns + cell.column;
+		const at = duration((space.xs_ns[cell.column + 1] ?? space.to_ns) / 1e9);
+		const used = percent(area.cells[place] ?? 0, 255);
+		return area.resident
+			? [
+					`${percent(area.resident[place] ?? 0, 255)} of ${bytes(area.cell_bytes)} ` +
+						`resident, ${used} in blocks at ${at}`,
+				]
+			: [`${used} of ${bytes(area.cell_bytes)} in use at ${at}`];
+	};
 	const words = (cell: Cell): string[] => [
 		`0x${hex(low(cell.row))} – 0x${hex(Math.min(area.end, low(cell.row + 1)))}`,
-		`${percent(area.cells[cell.row * space.columns + cell.column] ?? 0, 255)} of ` +
-			`${bytes(area.cell_bytes)} in use at ` +
-			`${duration((space.xs_ns[cell.column + 1] ?? space.to_ns) / 1e9)}`,
+		...said(cell),
 	];
 	const keys = (event: KeyboardEvent): void => {
 		const here = cursor ?? { column: Math.floor(space.columns / 2), row: 0 };
@@ -407,9 +428,19 @@ function HoldersCard({ id, region }: { id: string; region: Region | undefined })
 			}
 			tools={
 				region && (
-					<button type="button" class="button" onClick={() => go({ region: "" })}>
-						All addresses
-					</button>
+					<>
+						<a
+							class="button"
+							href={href(
+								{ view: "maps" },
+								{ holds: `0x${hex(region.low)}`, filter: "", from: "", to: "" },
+							)}>
+							The map there
+						</a>
+						<button type="button" class="button" onClick={() => go({ region: "" })}>
+							All addresses
+						</button>
+					</>
 				)
 			}>
 			<Answered what="The holders" answer={pages.answer} lines={6}>
@@ -427,11 +458,7 @@ function HoldersCard({ id, region }: { id: string; region: Region | undefined })
 						<Table
 							label="Holders"
 							columns={columns}
-							count={pages.count}
-							row={pages.row}
-							load={pages.load}
-							onRange={pages.onRange}
-							subject={pages.subject}
+							{...pages.rows}
 							rowHeight={44}
 							height={440}
 							nouns={pages.count === 1 ? "stack" : "stacks"}
@@ -468,7 +495,12 @@ function HoldersCard({ id, region }: { id: string; region: Region | undefined })
 }
 
 /* How full an area is at a moment. */
-function used(area: Area, space: Space, at: number | undefined): number {
+function used(
+	area: Area,
+	space: Space,
+	at: number | undefined,
+	cells: readonly number[] = area.cells,
+): number {
 	let column = space.columns - 1;
 	if (at !== undefined)
 		column = Math.max(
@@ -477,7 +509,7 @@ function used(area: Area, space: Space, at: number | undefined): number {
 		);
 	let sum = 0;
 	for (let row = 0; row < area.rows; row++)
-		sum += ((area.cells[row * space.columns + column] ?? 0) / 255) * area.cell_bytes;
+		sum += ((cells[row * space.columns + column] ?? 0) / 255) * area.cell_bytes;
 	return Math.min(sum, area.end - area.start);
 }
 
@@ -487,11 +519,13 @@ export function AddressSpace({ id }: ViewProps) {
 	const zoom = parseRegion(parameters["zoom"]),
 		region = parseRegion(parameters["region"]);
 	const as = parameters["as"] === "table" ? "table" : "picture";
+	const resident = parameters["show"] === "resident";
 	const answer = useData<Space>(
 		dataUrl(id, "/data/{id}/address_space", {
 			...asked,
 			columns: 300,
 			rows: 320,
+			resident: resident || undefined,
 			...(zoom
 				? { address_min: `0x${hex(zoom.low)}`, address_max: `0x${hex(zoom.high - 1)}` }
 				: {}),
@@ -502,6 +536,10 @@ export function AddressSpace({ id }: ViewProps) {
 	const areas = useMemo(() => (space ? [...space.areas].reverse() : []), [space]);
 	const total = areas.reduce((sum, a) => sum + (a.end - a.start), 0);
 	const inUse = space ? areas.reduce((sum, a) => sum + used(a, space, at), 0) : 0;
+	const inMemory = space
+		? areas.reduce((sum, a) => sum + used(a, space, at, a.resident ?? []), 0)
+		: 0;
+	const sampled = areas.some((a) => a.resident);
 	const columns: Column<Area>[] = [
 		{
 			key: "start",
@@ -542,6 +580,23 @@ export function AddressSpace({ id }: ViewProps) {
 			),
 			text: (a) => String(Math.round(used(a, space!, at))),
 		},
+		...(sampled
+			? [
+					{
+						key: "resident",
+						label: "resident",
+						title: "At the moment or at the end, in blocks or not",
+						number: true,
+						width: "160px",
+						cell: (a: Area) => (
+							<Share part={used(a, space!, at, a.resident)} whole={a.end - a.start}>
+								<Bytes value={Math.round(used(a, space!, at, a.resident))} />
+							</Share>
+						),
+						text: (a: Area) => String(Math.round(used(a, space!, at, a.resident))),
+					},
+				]
+			: []),
 	];
 	return (
 		<>
@@ -553,6 +608,7 @@ export function AddressSpace({ id }: ViewProps) {
 						? `${bytes(total)} of addresses in ` +
 							`${plural(areas.length, "area")} · ${percent(inUse, total)} in ` +
 							"use " +
+							(sampled ? `and ${bytes(inMemory)} resident ` : "") +
 							(at === undefined ? "at the end" : `at ${duration(at / 1e9)}`) +
 							(zoom ? " · zoomed in" : "")
 						: ""
@@ -564,6 +620,21 @@ export function AddressSpace({ id }: ViewProps) {
 								Zoom out
 							</button>
 						)}
+						<Choice
+							label="Shown"
+							value={resident ? "resident" : "blocks"}
+							options={[
+								["blocks", "blocks", "How full addresses are of blocks"],
+								[
+									"resident",
+									"resident",
+									"What is in memory, in blocks or not, at all addresses",
+								],
+							]}
+							onChange={(value) =>
+								go({ show: value === "resident" ? value : "", zoom: "" })
+							}
+						/>
 						<Choice
 							label="Address space as"
 							value={as}
@@ -593,6 +664,12 @@ export function AddressSpace({ id }: ViewProps) {
 							/>
 						) : (
 							<div class="areas">
+								{resident && !sampled && (
+									<p class="dim">
+										The recording has no samples of what was resident: these are
+										its blocks.
+									</p>
+								)}
 								{areas.map((area) => (
 									<div class="area" key={area.start}>
 										<div class="area-side mono" aria-hidden="true">
@@ -655,11 +732,21 @@ export function AddressSpace({ id }: ViewProps) {
 								))}
 								<div class="area-times dim" aria-hidden="true">
 									<span>{duration(data.from_ns / 1e9)}</span>
-									<span class="area-scale">
-										<span>empty</span>
-										<span class="area-ramp" />
-										<span>full</span>
-									</span>
+									{sampled ? (
+										<span class="area-scale">
+											<span>not in memory</span>
+											<span class="area-ramp" />
+											<span>resident, in blocks</span>
+											<span class="area-ramp beside" />
+											<span>resident beside blocks</span>
+										</span>
+									) : (
+										<span class="area-scale">
+											<span>empty</span>
+											<span class="area-ramp" />
+											<span>full</span>
+										</span>
+									)}
 									<span>{duration(data.to_ns / 1e9)}</span>
 								</div>
 							</div>

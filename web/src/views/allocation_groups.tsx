@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Allocations by the stack that made them: sums, a curve of what was alive, and who asked.
-import { useCallback } from "preact/hooks";
+import { useCallback, useRef } from "preact/hooks";
 import type { GroupNumber } from "../app/endpoints";
 import { dataUrl, seconds, time, useAsked, useData, type Timeval } from "../app/recordings";
 import { go, href, useRoute } from "../app/url";
@@ -68,7 +68,7 @@ export function AllocationGroups({ id }: ViewProps) {
 		unfolded = useOpen("unfold");
 	const query = { ...asked, alive_at: time(parameters["at"]) };
 	const total = useData<{ ok: boolean; bytes: number; count: number }>(
-		dataUrl(id, "/data/{id}/check", query),
+		dataUrl(id, "/data/{id}/matches", query),
 	);
 	const order = { ...query, ...sortedBy<Sort>(sort) };
 	const pick = (answer: Answer): { rows: Group[]; count: number } => ({
@@ -77,9 +77,12 @@ export function AllocationGroups({ id }: ViewProps) {
 	});
 	/* Whole stacks are most of an answer: no more of them than a screen or so. */
 	const pages = usePages(id, "/data/{id}/groups", order, pick, 30);
-	/* Curves take the server longer than all the rest, so they come when the rows are there, and
-	 * stay. */
-	const looking = useSettled(pages.answer.fresh, 200);
+	/* Curves take the server longer than all the rest.  Who opens the view asks for them at once;
+	 * of what is moved about they come when the rows are there, and stay. */
+	const stays = useSettled(pages.answer.fresh, 200);
+	const opening = useRef(true);
+	if (stays) opening.current = false;
+	const looking = stays || opening.current;
 	const curves = usePages(
 		id,
 		looking ? "/data/{id}/groups" : null,
@@ -349,9 +352,7 @@ export function AllocationGroups({ id }: ViewProps) {
 						<Table
 							label="Allocations by stack"
 							columns={columns}
-							count={pages.count}
-							row={pages.row}
-							load={pages.load}
+							{...pages.rows}
 							onRange={onRange}
 							subject={`${pages.subject} ${full}`}
 							rowHeight={ROW}

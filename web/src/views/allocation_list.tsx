@@ -309,6 +309,19 @@ export function AllocationList({ id }: ViewProps) {
 				),
 			},
 			{
+				label: "The memory map that it is in",
+				href: href(
+					{ view: "maps" },
+					{
+						holds: `0x${a.address.toString(16)}`,
+						at: String(seconds(a.timestamp_relative)),
+						filter: "",
+						from: "",
+						to: "",
+					},
+				),
+			},
+			{
 				label: "Copy the address",
 				run: () => void copy(`0x${a.address_s.toLowerCase()}`, "Address"),
 			},
@@ -345,10 +358,7 @@ export function AllocationList({ id }: ViewProps) {
 						<Table
 							label="Allocations"
 							columns={[...columns, ...more.columns]}
-							count={pages.count}
-							row={pages.row}
-							load={pages.load}
-							onRange={pages.onRange}
+							{...pages.rows}
 							subject={`${pages.subject} ${full}`}
 							rowHeight={ROW}
 							sort={sort}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // What changed: from this recording to another one, or from one moment of it to another.
-import { find, programName, seconds, time, useAsked, useRecordings } from "../app/recordings";
+import { find, seconds, time, useAsked, useRecordings } from "../app/recordings";
+import { programName } from "../app/program_name";
 import { url, useAnswer } from "../app/api";
 import { go, href, useRoute } from "../app/url";
 import { adding, functionTerm } from "../parts/adding";

@@ -2,7 +2,8 @@
 // Every format that the server can write, with the question of the page and what opens it.
 import { url, useApi } from "../app/api";
 import type { DataExportQuery } from "../app/endpoints";
-import { find, programName, useAsked, useRecordings } from "../app/recordings";
+import { find, useAsked, useRecordings } from "../app/recordings";
+import { programName } from "../app/program_name";
 import { go, useRoute } from "../app/url";
 import type { Api } from "../app/types";
 import { Card, Choice } from "../parts/card";

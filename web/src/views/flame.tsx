@@ -10,10 +10,10 @@ import {
 	useAsked,
 	useRecordings,
 	time,
-	programName,
 	seconds as secondsOf,
 	nsToSeconds,
 } from "../app/recordings";
+import { programName } from "../app/program_name";
 import { useFacts } from "../app/facts";
 import { go, href, route, useRoute } from "../app/url";
 import { Card, Choice, FillButton } from "../parts/card";

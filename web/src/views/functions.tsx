@@ -267,11 +267,7 @@ function List({ id }: ViewProps) {
 						<Table
 							label="Functions"
 							columns={columns}
-							count={pages.count}
-							row={pages.row}
-							load={pages.load}
-							onRange={pages.onRange}
-							subject={pages.subject}
+							{...pages.rows}
 							rowHeight={44}
 							sort={sort}
 							onSort={(next) => go({ sort: next })}

@@ -2,7 +2,7 @@
 // A heap profile: who holds the memory that jemalloc (or gperftools) sampled, as a flame graph and
 // as a table, of one dump or of the difference of two.  heap/data.ts says what is in the address.
 import { useApi } from "../app/api";
-import { dataUrl, find, useData, useRecordings, type Recording } from "../app/recordings";
+import { dataUrl, useData, type Recording } from "../app/recordings";
 import { goTo, href, useRoute } from "../app/url";
 import { asked as askedOf, programOf, usable, type Facts } from "../heap/data";
 import { HeapDownloads } from "../heap/downloads";
@@ -11,28 +11,18 @@ import { HeapGraph } from "../heap/graph";
 import { Question } from "../heap/question";
 import { Card } from "../parts/card";
 import type { FlameAnswer } from "../parts/flame/tree";
-import { Banner, Empty, Failure, Skeleton } from "../parts/states";
+import { Banner, Empty, Skeleton } from "../parts/states";
 import { bytes, date, middle, percent, plural } from "../parts/units";
-import { Drop } from "./recordings";
+import { OneFileView, type OneFile } from "./one_file";
 import "../style/heap.css";
 
-function Nothing({ choose }: { choose: () => void }) {
+function Invitation() {
 	return (
-		<Card
-			title="Heap profile"
-			name="no-heap"
-			tools={
-				<button type="button" class="button primary" onClick={choose}>
-					Open a file…
-				</button>
-			}>
-			<Empty title="Drop a heap profile here, or choose one">
-				It is what jemalloc's profiler writes (
-				<code>MALLOC_CONF=prof:true,prof_final:true</code>, or{" "}
-				<code>memoir run --agent</code> and <code>memoir jemalloc ctl</code>), or
-				gperftools' heap profiler.
-			</Empty>
-		</Card>
+		<Empty title="Drop a heap profile here, or choose one">
+			It is what jemalloc's profiler writes (
+			<code>MALLOC_CONF=prof:true,prof_final:true</code>, or <code>memoir run --agent</code>{" "}
+			and <code>memoir jemalloc ctl</code>), or gperftools' heap profiler.
+		</Empty>
 	);
 }
 
@@ -177,15 +167,7 @@ function Profile({
 	);
 }
 
-function One({
-	list,
-	recording,
-	choose,
-}: {
-	list: readonly Recording[];
-	recording: Recording;
-	choose: () => void;
-}) {
+function One({ list, recording, choose }: OneFile) {
 	if (usable(recording))
 		return <Profile key={recording.id} list={list} recording={recording} choose={choose} />;
 	return (
@@ -204,44 +186,12 @@ function One({
 }
 
 export function HeapView() {
-	const { id } = useRoute();
-	const { list, error } = useRecordings();
-	const named = id ? find(id) : undefined;
-	/* Coming from a recording, or from nowhere: the file that was opened last. */
-	const recording =
-		named?.kind === "heap"
-			? named
-			: id && !named
-				? undefined
-				: list?.filter((r) => r.kind === "heap").at(-1);
 	return (
-		<Drop>
-			{(choose) =>
-				!list ? (
-					error ? (
-						<Failure
-							what="The list of files"
-							error={error}
-							retry={() => location.reload()}
-						/>
-					) : (
-						<Skeleton />
-					)
-				) : recording ? (
-					<One list={list} recording={recording} choose={choose} />
-				) : id && !named ? (
-					<Card title="Heap profile">
-						<Empty title="The server does not have this file">
-							It may have been started with other files.{" "}
-							<a class="link" href={href({ view: "heap", id: "" })}>
-								Those it has
-							</a>
-						</Empty>
-					</Card>
-				) : (
-					<Nothing choose={choose} />
-				)
-			}
-		</Drop>
+		<OneFileView
+			kind="heap"
+			title="Heap profile"
+			invitation={<Invitation />}
+			show={(file) => <One {...file} />}
+		/>
 	);
 }

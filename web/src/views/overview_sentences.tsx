@@ -58,12 +58,6 @@ export function Sentences({ quick, whole }: { quick: Answer<Facts>; whole: Answe
 							</a>
 						</li>
 					))}
-					{later?.growth_judged === false && (
-						<li class="dim">
-							Of so many allocations <a href={href({ view: "leaks" })}>Leaks</a> alone
-							says what grows.
-						</li>
-					)}
 				</ul>
 			) : (
 				<p class="dim" role="status">

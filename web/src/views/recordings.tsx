@@ -3,14 +3,8 @@
 // opened; two that are ticked can be compared.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { forget, send, url, useApi } from "../app/api";
-import {
-	find,
-	programName,
-	refresh,
-	seconds,
-	useRecordings,
-	type Recording,
-} from "../app/recordings";
+import { find, refresh, seconds, useRecordings, type Recording } from "../app/recordings";
+import { programName } from "../app/program_name";
 import { go, goTo, href, useRoute } from "../app/url";
 import { Card } from "../parts/card";
 import { notice } from "../parts/clipboard";

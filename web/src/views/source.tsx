@@ -162,11 +162,7 @@ function Files({ id }: ViewProps) {
 						<Table
 							label="Source files"
 							columns={columns}
-							count={pages.count}
-							row={pages.row}
-							load={pages.load}
-							onRange={pages.onRange}
-							subject={pages.subject}
+							{...pages.rows}
 							rowHeight={44}
 							nouns={pages.count === 1 ? "file" : "files"}
 							onOpen={(f) => {

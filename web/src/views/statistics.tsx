@@ -2,14 +2,14 @@
 // jemalloc's statistics, of the files that the server has open; one that is dropped or chosen is
 // sent to it, since the server is who reads them.
 import { ask } from "../app/api";
-import { dataUrl, find, useRecordings, type Recording } from "../app/recordings";
-import { goTo, href, useRoute } from "../app/url";
+import { dataUrl, type Recording } from "../app/recordings";
+import { goTo, href } from "../app/url";
 import type { History, Snapshot, Source } from "../jemalloc/data";
 import { Statistics } from "../jemalloc/page";
 import { Card } from "../parts/card";
-import { Empty, Failure, Skeleton } from "../parts/states";
+import { Empty, Skeleton } from "../parts/states";
 import { percent } from "../parts/units";
-import { Drop } from "./recordings";
+import { OneFileView, type OneFile } from "./one_file";
 import "../style/jemalloc.css";
 
 const usable = (r: Recording): boolean =>
@@ -24,34 +24,17 @@ function sourceOf(list: readonly Recording[]): Source {
 	};
 }
 
-function Nothing({ choose }: { choose: () => void }) {
+function Invitation() {
 	return (
-		<Card
-			title="Statistics"
-			name="no-statistics"
-			tools={
-				<button type="button" class="button primary" onClick={choose}>
-					Open a file…
-				</button>
-			}>
-			<Empty title="Drop a file of jemalloc's statistics here, or choose one">
-				It is what <code>malloc_stats_print</code> writes, text or JSON, also inside a log:
-				run the program with <code>MALLOC_CONF=stats_print:true</code>, or record one with{" "}
-				<code>memoir jemalloc record</code>.
-			</Empty>
-		</Card>
+		<Empty title="Drop a file of jemalloc's statistics here, or choose one">
+			It is what <code>malloc_stats_print</code> writes, text or JSON, also inside a log: run
+			the program with <code>MALLOC_CONF=stats_print:true</code>, or record one with{" "}
+			<code>memoir jemalloc record</code>.
+		</Empty>
 	);
 }
 
-function One({
-	list,
-	recording,
-	choose,
-}: {
-	list: readonly Recording[];
-	recording: Recording;
-	choose: () => void;
-}) {
+function One({ list, recording, choose }: OneFile) {
 	const all = list.filter((r) => r.kind === "statistics");
 	const tools = (
 		<>
@@ -112,44 +95,12 @@ function One({
 }
 
 export function StatisticsView() {
-	const { id } = useRoute();
-	const { list, error } = useRecordings();
-	const asked = id ? find(id) : undefined;
-	/* Coming from a recording, or from nowhere: the file that was opened last. */
-	const recording =
-		asked?.kind === "statistics"
-			? asked
-			: id && !asked
-				? undefined
-				: list?.filter((r) => r.kind === "statistics").at(-1);
 	return (
-		<Drop>
-			{(choose) =>
-				!list ? (
-					error ? (
-						<Failure
-							what="The list of files"
-							error={error}
-							retry={() => location.reload()}
-						/>
-					) : (
-						<Skeleton />
-					)
-				) : recording ? (
-					<One list={list} recording={recording} choose={choose} />
-				) : id && !asked ? (
-					<Card title="Statistics">
-						<Empty title="The server does not have this file">
-							It may have been started with other files.{" "}
-							<a class="link" href={href({ view: "statistics", id: "" })}>
-								Those it has
-							</a>
-						</Empty>
-					</Card>
-				) : (
-					<Nothing choose={choose} />
-				)
-			}
-		</Drop>
+		<OneFileView
+			kind="statistics"
+			title="Statistics"
+			invitation={<Invitation />}
+			show={(file) => <One {...file} />}
+		/>
 	);
 }

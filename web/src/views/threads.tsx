@@ -196,11 +196,7 @@ export function Threads({ id }: ViewProps) {
 						<Table
 							label="Threads"
 							columns={columns}
-							count={pages.count}
-							row={pages.row}
-							load={pages.load}
-							onRange={pages.onRange}
-							subject={pages.subject}
+							{...pages.rows}
 							rowHeight={44}
 							sort={sort}
 							onSort={(next) => go({ sort: next })}

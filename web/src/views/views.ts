@@ -6,15 +6,19 @@ import { AddressSpace } from "./address_space";
 import { Allocations } from "./allocations";
 import { Compare } from "./compare";
 import { Downloads } from "./downloads";
+import { FleetView } from "./fleet";
 import { Functions } from "./functions";
 import { HeapView } from "./heap";
 import { Histograms } from "./histograms";
 import { Leaks } from "./leaks";
 import { LiveView } from "./live";
+import { MapsView } from "./maps";
 import { Overview } from "./overview";
 import { register } from "./names";
 import { Processes } from "./processes";
 import { Recordings } from "./recordings";
+import { ResidentMemory } from "./resident";
+import { Script } from "./script";
 import { Source } from "./source";
 import { StatisticsView } from "./statistics";
 import { Threads } from "./threads";
@@ -49,6 +53,14 @@ export const VIEWS: readonly View[] = [
 		label: "Processes",
 		group: "",
 		component: Processes,
+		recording: false,
+		strip: false,
+	},
+	{
+		name: "fleet",
+		label: "Fleet",
+		group: "",
+		component: FleetView,
 		recording: false,
 		strip: false,
 	},
@@ -125,6 +137,22 @@ export const VIEWS: readonly View[] = [
 		strip: true,
 	},
 	{
+		name: "rss",
+		label: "Resident memory",
+		group: "recording",
+		component: ResidentMemory,
+		recording: true,
+		strip: true,
+	},
+	{
+		name: "maps",
+		label: "Memory maps",
+		group: "recording",
+		component: MapsView,
+		recording: true,
+		strip: true,
+	},
+	{
 		name: "address_space",
 		label: "Address space",
 		group: "recording",
@@ -172,6 +200,14 @@ export const VIEWS: readonly View[] = [
 		component: Downloads,
 		recording: true,
 		strip: true,
+	},
+	{
+		name: "script",
+		label: "Script…",
+		group: "this recording",
+		component: Script,
+		recording: true,
+		strip: false,
 	},
 ];
 
