@@ -164,24 +164,43 @@ static void displace(struct pair *p, uint32_t row, uint64_t at, uint32_t by, uin
 	p->any_displaced = true;
 }
 
+/* It was taken for freed, and is as good as alive again: what ends it has come. */
+static uint32_t bring_back(struct pair *p, unsigned i)
+{
+	uint32_t row = p->displaced[i].row;
+
+	p->displaced[i].by = NO_ALLOCATION;
+	p->columns->plain.tags[row] &= ~((uint64_t)TAG_FREE_LOST << 58);
+	p->columns->plain.freed_at[row] = NEVER;
+	unclose(p, row);
+	p->totals.implicit_frees--;
+	p->totals.mended++;
+	p->totals.live_count++;
+	p->totals.live_bytes += columns_size(p->columns, row);
+	return row;
+}
+
 /* The first event that ends a block after its address was handed out again on another thread: it
- * belongs to the block before, which is as good as alive again. */
+ * belongs to the block before. */
 static uint32_t displaced_by(struct pair *p, uint32_t by, uint32_t ring)
+{
+	for (unsigned i = 0; i < PAIR_DISPLACED; i++)
+		if (p->displaced[i].by == by && p->displaced[i].ring != ring)
+			return bring_back(p, i);
+	return NO_ALLOCATION;
+}
+
+/* The end of nothing, right after the thread that was handed the address has freed it again: it
+ * belongs to the block before, too. */
+static uint32_t displaced_at(struct pair *p, uint64_t address, uint32_t ring, uint64_t at)
 {
 	for (unsigned i = 0; i < PAIR_DISPLACED; i++) {
 		uint32_t row = p->displaced[i].row;
 
-		if (p->displaced[i].by != by || p->displaced[i].ring == ring)
-			continue;
-		p->displaced[i].by = NO_ALLOCATION;
-		p->columns->plain.tags[row] &= ~((uint64_t)TAG_FREE_LOST << 58);
-		p->columns->plain.freed_at[row] = NEVER;
-		unclose(p, row);
-		p->totals.implicit_frees--;
-		p->totals.mended++;
-		p->totals.live_count++;
-		p->totals.live_bytes += columns_size(p->columns, row);
-		return row;
+		if (p->displaced[i].by != NO_ALLOCATION && p->displaced[i].ring != ring &&
+		    columns_address(p->columns, row) == address &&
+		    at <= columns_freed_at(p->columns, row) + PAIR_INVERSION)
+			return bring_back(p, i);
 	}
 	return NO_ALLOCATION;
 }
@@ -193,8 +212,11 @@ static uint32_t pair_take_row(struct pair *p, const struct event *e, uint32_t ri
 	uint32_t row = live_take(&p->live, p->columns, address), before;
 
 	/* Nearly no recording has any, and the column is one more line of memory to wait for. */
-	if (row == NO_ALLOCATION || !p->any_displaced ||
-	    at > columns_allocated_at(p->columns, row) + PAIR_INVERSION)
+	if (!p->any_displaced)
+		return row;
+	if (row == NO_ALLOCATION)
+		return displaced_at(p, address, ring, at);
+	if (at > columns_allocated_at(p->columns, row) + PAIR_INVERSION)
 		return row;
 	before = displaced_by(p, row, ring);
 	if (before == NO_ALLOCATION)

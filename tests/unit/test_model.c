@@ -403,6 +403,33 @@ static void inverted_stamps_are_mended(void **context)
 	assert_int_equal(m->totals.live_bytes, 5);
 	model_free(m);
 
+	/* The thread that was handed the block has freed it, too, before that. */
+	m = LOAD(A(0, 10, 0x100, 3), A(1, 100, 0x100, 4), F(1, 120, 0x100), F(0, 138, 0x100));
+	assert_int_equal(m->totals.mended, 1);
+	assert_int_equal(m->totals.implicit_frees, 0);
+	assert_int_equal(m->totals.unknown_frees, 0);
+	assert_int_equal(m->totals.deallocations, 2);
+	assert_int_equal(m->totals.live_count, 0);
+	assert_int_equal(columns_freed_at(&m->allocations, 0), 138);
+	assert_int_equal(columns_freed_at(&m->allocations, 1), 120);
+	model_free(m);
+
+	m = LOAD(A(0, 10, 0x100, 3), A(1, 100, 0x100, 4), F(1, 120, 0x100), FROM(0, 138, 0x100),
+		 TO(0, 150, 0x200, 5));
+	assert_int_equal(m->totals.mended, 1);
+	assert_int_equal(m->totals.implicit_frees, 0);
+	assert_int_equal(m->totals.reallocations, 1);
+	assert_int_equal(m->totals.live_bytes, 5);
+	assert_int_equal(columns_previous(&m->allocations, 2), 0);
+	model_free(m);
+
+	/* Much later it is a free that nobody knows. */
+	m = LOAD(A(0, 10, 0x100, 3), A(1, 100, 0x100, 4), F(1, 120, 0x100), F(0, 100000, 0x100));
+	assert_int_equal(m->totals.mended, 0);
+	assert_int_equal(m->totals.implicit_frees, 1);
+	assert_int_equal(m->totals.unknown_frees, 1);
+	model_free(m);
+
 	m = LOAD(FROM(1, 100, 0x100), A(0, 138, 0x100, 3), TO(1, 400, 0x200, 7));
 	assert_int_equal(m->totals.mended, 1);
 	assert_int_equal(m->totals.reallocations, 1);
