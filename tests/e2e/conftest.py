@@ -10,6 +10,8 @@ import pytest
 
 import surroundings  # before anything that looks at the environment
 
+pytest.register_assert_rewrite("arch_cases")
+
 import agent
 import harness
 import jemalloc_521
