@@ -8,7 +8,6 @@
 #include "base/xalloc.h"
 #include "model/model.h"
 #include "model/stats.h"
-#include "pairing/live.h"
 #include "recording_writer.h"
 
 /* One event of a table: ring, op, stamp, address, size, stack. */
@@ -380,6 +379,16 @@ static void inversion_is_mended(void **context)
 	model_free(m);
 }
 
+static void check_pairs(const struct model *m, uint64_t mended, uint64_t deallocations,
+			uint64_t live_bytes)
+{
+	assert_int_equal(m->totals.mended, mended);
+	assert_int_equal(m->totals.implicit_frees, 0);
+	assert_int_equal(m->totals.unknown_frees, 0);
+	assert_int_equal(m->totals.deallocations, deallocations);
+	assert_int_equal(m->totals.live_bytes, live_bytes);
+}
+
 /* The stamps themselves are the wrong way round: the block was handed out by one thread and ended
  * by another whose processor read its clock early, or freed by one and given to another. */
 static void inverted_stamps_are_mended(void **context)
@@ -387,39 +396,24 @@ static void inverted_stamps_are_mended(void **context)
 	struct model *m =
 		LOAD(A(0, 10, 0x100, 3), A(1, 100, 0x100, 4), F(0, 138, 0x100), F(1, 900, 0x100));
 
-	assert_int_equal(m->totals.mended, 1);
-	assert_int_equal(m->totals.implicit_frees, 0);
-	assert_int_equal(m->totals.unknown_frees, 0);
-	assert_int_equal(m->totals.deallocations, 2);
-	assert_int_equal(m->totals.live_count, 0);
+	check_pairs(m, 1, 2, 0);
 	assert_int_equal(columns_freed_at(&m->allocations, 1), 900);
 	model_free(m);
 
 	m = LOAD(F(1, 100, 0x100), A(0, 138, 0x100, 3), A(0, 300, 0x100, 5));
-	assert_int_equal(m->totals.mended, 1);
-	assert_int_equal(m->totals.implicit_frees, 0);
-	assert_int_equal(m->totals.unknown_frees, 0);
-	assert_int_equal(m->totals.deallocations, 1);
-	assert_int_equal(m->totals.live_bytes, 5);
+	check_pairs(m, 1, 1, 5);
 	model_free(m);
 
 	/* The thread that was handed the block has freed it, too, before that. */
 	m = LOAD(A(0, 10, 0x100, 3), A(1, 100, 0x100, 4), F(1, 120, 0x100), F(0, 138, 0x100));
-	assert_int_equal(m->totals.mended, 1);
-	assert_int_equal(m->totals.implicit_frees, 0);
-	assert_int_equal(m->totals.unknown_frees, 0);
-	assert_int_equal(m->totals.deallocations, 2);
-	assert_int_equal(m->totals.live_count, 0);
+	check_pairs(m, 1, 2, 0);
 	assert_int_equal(columns_freed_at(&m->allocations, 0), 138);
 	assert_int_equal(columns_freed_at(&m->allocations, 1), 120);
 	model_free(m);
 
 	m = LOAD(A(0, 10, 0x100, 3), A(1, 100, 0x100, 4), F(1, 120, 0x100), FROM(0, 138, 0x100),
 		 TO(0, 150, 0x200, 5));
-	assert_int_equal(m->totals.mended, 1);
-	assert_int_equal(m->totals.implicit_frees, 0);
-	assert_int_equal(m->totals.reallocations, 1);
-	assert_int_equal(m->totals.live_bytes, 5);
+	check_pairs(m, 1, 1, 5);
 	assert_int_equal(columns_previous(&m->allocations, 2), 0);
 	model_free(m);
 
@@ -431,9 +425,8 @@ static void inverted_stamps_are_mended(void **context)
 	model_free(m);
 
 	m = LOAD(FROM(1, 100, 0x100), A(0, 138, 0x100, 3), TO(1, 400, 0x200, 7));
-	assert_int_equal(m->totals.mended, 1);
+	check_pairs(m, 1, 0, 7);
 	assert_int_equal(m->totals.reallocations, 1);
-	assert_int_equal(m->totals.live_bytes, 7);
 	assert_int_equal(columns_previous(&m->allocations, 1), 0);
 	model_free(m);
 
@@ -761,36 +754,6 @@ static void random_traffic(void **context)
 }
 
 /* The table of live blocks, filled until it has grown and widened several times. */
-static void live_table(void **context)
-{
-	enum { ROWS = 200000 };
-	struct columns c = { 0 };
-	struct live l;
-
-	live_init(&l);
-	for (uint32_t i = 0; i < ROWS; i++) {
-		if (i == c.room)
-			columns_grow(&c);
-		c.plain.address[i] = (uint64_t)i * 48 + 0x10000;
-		c.count++;
-		live_add(&l, &c, i);
-	}
-	assert_int_equal(l.count, ROWS);
-	for (uint32_t i = 0; i < ROWS; i++)
-		assert_int_equal(live_find(&l, &c, columns_address(&c, i)), i);
-	for (uint32_t i = 0; i < ROWS; i += 2)
-		assert_int_equal(live_take(&l, &c, columns_address(&c, i)), i);
-	for (uint32_t i = 0; i < ROWS; i++)
-		assert_int_equal(live_find(&l, &c, c.plain.address[i]), i % 2 ? i : NO_ALLOCATION);
-	for (uint32_t i = 1; i < ROWS; i += 2)
-		assert_int_equal(live_take(&l, &c, columns_address(&c, i)), i);
-	assert_int_equal(l.count, 0);
-	for (uint64_t i = 0; i < 1ull << l.bucket_bits; i++)
-		assert_int_equal(l.buckets[i].passed, 0);
-	live_release(&l);
-	columns_release(&c);
-}
-
 UNIT(model)
 {
 	const struct CMUnitTest tests[] = {
@@ -820,7 +783,6 @@ UNIT(model)
 		cmocka_unit_test(doubtful_ends),
 		cmocka_unit_test(clocks),
 		cmocka_unit_test(random_traffic),
-		cmocka_unit_test(live_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
