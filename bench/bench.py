@@ -7,6 +7,8 @@
   make bench BENCH="--only pairs"   one part: pairs, threads, programs, short, memory, open, export,
                                     shapes, query, api, views,
                                     symbols, jemalloc, agent, heap, fleet
+  make bench BENCH="--only billion" a billion events: 25 minutes and tens of GB of disk, therefore
+                                    never without being asked for
 
 Prints a table and writes build/bench.json.  Added time is a run's time minus the plain one's,
 medians; the budget is a share of what heaptrack adds.  Never part of the tests.
@@ -14,7 +16,6 @@ medians; the budget is a share of what heaptrack adds.  Never part of the tests.
 import argparse
 import json
 import math
-import mmap
 import os
 import platform
 import shutil
@@ -26,6 +27,7 @@ import time
 
 import agent
 import api
+import billion
 import exports
 import fleet
 import heap
@@ -34,12 +36,14 @@ import short
 import symbols
 import views
 import work
+from memory import touch_memory
 from tables import as_share, mib, table
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PARTS = ("pairs", "threads", "programs", "short", "memory", "open", "export", "shapes", "query",
          "api", "views", "symbols",
          "jemalloc", "agent", "heap", "fleet")
+ASKED_FOR = ("billion",)  # parts that are run only if they are named
 MODES = ("plain", "memoir", "memoir-nofree", "heaptrack")
 # Shares of what heaptrack adds: (with free stacks, without).
 PAIR_BUDGET = {5: (1 / 4, 1 / 5), 30: (1 / 5, 1 / 7), 100: (1 / 5, 1 / 7)}
@@ -73,18 +77,6 @@ NODE_BUDGET = 64
 # Milliseconds over ten million allocations.
 SHAPE_BUDGET = {"tree": 300, "tree of the peak": 300, "tree, bottom-up": 300, "series": 200,
                 "series, a quarter of the time": 200}
-
-
-def touch_memory(size=1 << 29):
-    """So that every run finds as much free memory that is really there.  A virtual machine may have
-    given it back to its host: the first use of a page is then twenty times as slow, and meets
-    whoever needs more than the run before."""
-    # In a child: what a process has used at most is also said of those that it starts.
-    child = os.fork()
-    if not child:
-        mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE).close()
-        os._exit(0)
-    os.waitpid(child, 0)
 
 
 class Bench:
@@ -522,6 +514,9 @@ class Bench:
     def agent(self):
         agent.run(self, table)
 
+    def billion(self):
+        billion.run(self)
+
     def short(self):
         short.measure(self)
 
@@ -618,7 +613,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
     parser.add_argument("--quick", action="store_true", help="fewer and shorter runs")
-    parser.add_argument("--only", choices=PARTS, action="append",
+    parser.add_argument("--only", choices=PARTS + ASKED_FOR, action="append",
                         help="this part only; may be repeated")
     parser.add_argument("--repeat", type=int, help="runs of each")
     parser.add_argument("--json", help="where to write the figures (build/bench.json)")

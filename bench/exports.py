@@ -11,6 +11,7 @@ import os
 import subprocess
 import time
 
+from memory import own_memory
 from tables import as_share, mib, table
 
 SECONDS = 12  # for ten million allocations
@@ -38,15 +39,6 @@ VARIANTS = {"json": (("json", ()), ("json --stacks table", ("--stacks", "table")
                      ("json --groups", ("--groups",))),
             "heaptrack": (("heaptrack, zstd", ("-o", "out.zst")),)}
 WHOLE = "json"  # both stacks in every row: of the made-up recording, hundreds of gigabytes
-
-
-def own_memory(pid):
-    try:
-        with open(f"/proc/{pid}/status", encoding="ascii") as file:
-            return max([0] + [int(line.split()[1]) << 10 for line in file
-                              if line.startswith("RssAnon")])
-    except OSError:
-        return 0
 
 
 def bytes_written(pid):

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* gen_recording FILE [EVENTS [THREADS [SEED [KEEP [CODEC [STACKS]]]]]]: a recording of a program
- * that never was.
+/* gen_recording FILE [EVENTS [THREADS [SEED [KEEP [CODEC [STACKS [USUAL]]]]]]]: a recording of a
+ * program that never was.
  *
  * For measuring how fast recordings load (20 million events by default) and for the fuzzer's
  * corpus.  It imitates what matters to a loader: an allocator that hands out the address freed last
  * in its class, sizes and lifetimes from a long-tailed mixture, stacks used very unequally, frees
  * by other threads, reallocs that grow, passes over rings with a horizon.  KEEP is the percentage
- * of blocks that are never freed (2), CODEC raw, zstd or lz4 (zstd).  With STACKS there are so
- * many, and every second allocation takes the next of them in turn; without, there are 40,000, most
- * of which are used rarely.  Prints what a loader must find, as JSON. */
+ * of blocks that are never freed (2; 0.1 is one in a thousand), CODEC raw, zstd or lz4 (zstd).
+ * With STACKS there are so many, and every second allocation takes the next of them in turn;
+ * without, or with 0, there are 40,000, most of which are used rarely.  USUAL is the percentage (0)
+ * of stacks that follow on another as they always do, and of allocations that have their stack's
+ * own size: programs repeat themselves, and their files are smaller therefore.  Prints what a
+ * loader must find, as JSON. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,10 +27,12 @@
 #define THREADS_MAX 64
 #define TICKS_PER_EVENT 250
 #define START 1000000000000ull
+#define MILLION 1000000u
 
 static uint64_t random_state;
 static uint32_t stacks = STACKS_USUAL;
 static bool in_turn; /* stacks were asked for: all of them are used */
+static uint32_t usual_percent;
 
 static uint64_t next_random(void)
 {
@@ -121,11 +126,51 @@ static uint32_t random_size(void)
 	return kind < 99 ? 1024 + below(16000) : 16384 + below(200000);
 }
 
+/* No more is drawn for whole percentages than there ever was, so that what one seed gives stays. */
+static bool is_kept(uint32_t keep_of_million)
+{
+	uint32_t percent = below(100), whole = keep_of_million / (MILLION / 100),
+		 rest = keep_of_million % (MILLION / 100);
+
+	return percent < whole || (percent == whole && rest && below(MILLION / 100) < rest);
+}
+
 static uint32_t random_stack(void)
 {
 	uint32_t r = below(1000), span = r < 700 ? 60 : r < 950 ? 3000 : stacks;
+	/* By threes a third of them comes up, where their number is a multiple of three. */
+	uint32_t apart = usual_percent ? 7 : 3;
 
-	return stacks / 4 + below(span) * 3 % (stacks - stacks / 4);
+	return stacks / 4 + below(span) * apart % (stacks - stacks / 4);
+}
+
+/* What is usual after a stack, and its size: drawn once, with the stack's number as the seed. */
+struct usual {
+	uint32_t next, size;
+};
+
+static const struct usual *usual_of(uint32_t stack)
+{
+	static struct usual *all;
+	uint64_t saved = random_state;
+	struct usual *u;
+
+	if (!all)
+		all = xcalloc(stacks + 1, sizeof(*all));
+	u = &all[stack];
+	if (!u->size) {
+		random_state = (stack + 1) * 0x9e3779b97f4a7c15ull;
+		next_random(); /* the first ones of seeds that are near are near */
+		u->next = random_stack();
+		u->size = random_size();
+		random_state = saved;
+	}
+	return u;
+}
+
+static bool is_usual(void)
+{
+	return usual_percent && below(100) < usual_percent;
 }
 
 static uint32_t allocation_stack(uint32_t otherwise)
@@ -138,7 +183,7 @@ static uint32_t allocation_stack(uint32_t otherwise)
 struct ring_writer {
 	struct event *events;
 	uint32_t count;
-	uint64_t stack;
+	uint32_t stack; /* of the step before */
 };
 
 static struct {
@@ -170,19 +215,24 @@ static void put(struct ring_writer *r, struct event e, uint32_t slack)
 
 /* One step of a thread: one event, or two for a realloc. */
 static void step(struct ring_writer *r, struct live_set *own, struct live_set *other, uint64_t *now,
-		 uint32_t keep_percent, uint32_t target)
+		 uint32_t keep_of_million, uint32_t target)
 {
 	uint32_t stack = random_stack(), size = random_size(), kind = below(100);
 	struct live_set *victim = other->count && below(100) < 4 ? other : own;
 	struct block b;
 
+	if (is_usual())
+		stack = usual_of(r->stack)->next;
+	r->stack = stack;
 	*now += TICKS_PER_EVENT / 2 + below(TICKS_PER_EVENT);
 	if (!victim->count || (kind >= 50 && victim->count < target) || kind >= 97) {
-		b = allocate(size);
 		stack = allocation_stack(stack);
+		if (is_usual())
+			size = usual_of(stack)->size;
+		b = allocate(size);
 		put(r, make_event(OP_ALLOC, CALL_malloc, *now, b.address, size, stack), size % 16);
 		count_allocation(size);
-		if (below(100) >= keep_percent)
+		if (!is_kept(keep_of_million))
 			keep(own, b);
 	} else if (kind < 3) {
 		b = take(victim);
@@ -257,19 +307,21 @@ int main(int argc, char **argv)
 {
 	uint64_t events = argc > 2 ? strtoull(argv[2], NULL, 10) : 20000000, done = 0, now = START;
 	uint32_t threads = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 4;
-	uint32_t keep_percent = argc > 5 ? (uint32_t)strtoul(argv[5], NULL, 10) : 2;
+	uint32_t keep_of_million =
+		(uint32_t)((argc > 5 ? strtod(argv[5], NULL) : 2) * (MILLION / 100) + 0.5);
 	struct ring_writer rings[THREADS_MAX] = { 0 };
 	struct live_set live[THREADS_MAX] = { 0 };
 	struct writer w;
 	int fd;
 
-	if (argc > 7) {
+	if (argc > 7 && strcmp(argv[7], "0") != 0) {
 		stacks = (uint32_t)strtoul(argv[7], NULL, 10);
 		in_turn = true;
 	}
+	usual_percent = argc > 8 ? (uint32_t)strtoul(argv[8], NULL, 10) : 0;
 	if (argc < 2 || !threads || threads > THREADS_MAX || stacks < 20 || stacks > STACKS_MAX) {
-		fprintf(stderr,
-			"gen_recording FILE [EVENTS [THREADS [SEED [KEEP [CODEC [STACKS]]]]]]\n");
+		fprintf(stderr, "gen_recording FILE [EVENTS [THREADS [SEED [KEEP [CODEC [STACKS "
+				"[USUAL]]]]]]]\n");
 		return 2;
 	}
 	random_state = (argc > 4 ? strtoull(argv[4], NULL, 10) : 1) * 0x9e3779b97f4a7c15ull + 1;
@@ -305,8 +357,8 @@ int main(int argc, char **argv)
 			for (; turn-- && done < events; i++) {
 				uint32_t before = rings[t].count;
 
-				step(&rings[t], &live[t], &live[below(threads)], &now, keep_percent,
-				     100000 / threads);
+				step(&rings[t], &live[t], &live[below(threads)], &now,
+				     keep_of_million, 100000 / threads);
 				done += rings[t].count - before;
 			}
 			if (i < pass * 9 / 10)
