@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The list of questions, which meson.build makes from its words.  See question.h. */
+#include <errno.h>
 #include <string.h>
 
 #include "answer/question.h"
+#include "base/parallel.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
 
@@ -32,6 +34,8 @@ int question_compute(const struct question *q, struct ask *a, void *answer)
 	if (a->snapshot && a->snapshot->fleet && !q->fleets)
 		return ask_fail(a, 400, NULL, "'%s' cannot be asked of a fleet", q->name);
 	error = q->compute ? q->compute(a, answer) : 0;
+	if (!error && parallel_is_cut()) /* nobody waits for it: it is not written */
+		return -ECANCELED;
 	return error ? error : ask_check_source(a, a->held);
 }
 

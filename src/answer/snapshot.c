@@ -10,6 +10,7 @@
 #include "base/buf_type.h"
 #include "base/hold_lock.h"
 #include "base/human.h"
+#include "base/parallel.h"
 #include "base/path.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
@@ -64,6 +65,7 @@ struct snapshot *snapshot_drop(struct snapshot *s)
 
 void snapshot_answer(struct snapshot *s, struct answer *a, const struct view *v)
 {
+	parallel_whole(); /* it is kept for whoever asks next */
 	answer_init(a, v);
 	hold_lock(&s->lock);
 	if (!s->location_counts) {
@@ -86,6 +88,7 @@ const struct verdicts *snapshot_verdicts(struct snapshot *s, bool held)
 	struct held_view *all;
 	struct err err;
 
+	parallel_whole(); /* it is kept for whoever asks next */
 	hold_lock(&s->judging);
 	if (!s->judged) {
 		all = views_take(&s->views, s->model, s->locations, NULL, &err);

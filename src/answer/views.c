@@ -2,11 +2,13 @@
 /* Filters that were applied lately.  See views.h. */
 #include "answer/views.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/buf_text.h"
 #include "base/buf_type.h"
 #include "base/order.h"
+#include "base/parallel.h"
 #include "base/xalloc.h"
 
 void views_init(struct views *v)
@@ -35,7 +37,7 @@ void views_release(struct views *v)
 static struct held_view *views_find(struct views *v, const char *text)
 {
 	for (size_t i = 0; i < v->count; i++)
-		if (!strcmp(v->rows[i]->text, text))
+		if (!v->rows[i]->cut && !strcmp(v->rows[i]->text, text))
 			return v->rows[i];
 	return NULL;
 }
@@ -61,6 +63,12 @@ static bool is_kept(const struct views *v, const struct held_view *h)
 	return ANY(i, v->count, v->rows[i] == h);
 }
 
+/* With the lock held: one user less; true if the caller is to free it. */
+static bool is_last_user(const struct views *v, struct held_view *h)
+{
+	return !--h->users && !is_kept(v, h);
+}
+
 static struct held_view *views_add(struct views *v, char *text, struct filter *f)
 {
 	struct held_view *h = xcalloc(1, sizeof(*h));
@@ -79,6 +87,49 @@ static struct held_view *views_add(struct views *v, char *text, struct filter *f
 	return h;
 }
 
+/* With the lock held, which is given up meanwhile: half a view stays in the table until its place
+ * is needed, and nobody finds it there. */
+static void make_view(struct views *v, struct held_view *h, const struct model *m,
+		      struct locations *p)
+{
+	struct view *view;
+	bool cut;
+
+	pthread_mutex_unlock(&v->lock);
+	h->err.offset = ERR_NO_OFFSET;
+	view = view_new(m, p, h->filter, &h->err);
+	cut = view && parallel_is_cut();
+	if (cut) {
+		view = view_free(view);
+		err_set(&h->err, -ECANCELED, "nobody waits for the answer any more");
+	}
+	if (view)
+		view_cache_weights(view);
+	pthread_mutex_lock(&v->lock);
+	h->view = view;
+	h->cut = cut;
+	h->making = false;
+	pthread_cond_broadcast(&v->made);
+}
+
+/* With the lock held, which is given up meanwhile: the view of a filter once it is made; NULL:
+ * there is none that could be waited for. */
+static struct held_view *wait_for_view(struct views *v, const char *text)
+{
+	struct held_view *h;
+
+	while ((h = views_find(v, text))) {
+		h->users++;
+		while (h->making)
+			pthread_cond_wait(&v->made, &v->lock);
+		if (!h->cut)
+			return h;
+		if (is_last_user(v, h))
+			free_held(h);
+	}
+	return NULL;
+}
+
 struct held_view *views_take(struct views *v, const struct model *m, struct locations *p,
 			     struct filter *f, struct err *err)
 {
@@ -89,25 +140,15 @@ struct held_view *views_take(struct views *v, const struct model *m, struct loca
 	buf_char(&text, '\n');
 	filter_print_frames(f, &text);
 	pthread_mutex_lock(&v->lock);
-	h = views_find(v, text.data);
+	h = wait_for_view(v, text.data);
 	if (h) {
-		h->users++;
-		while (h->making)
-			pthread_cond_wait(&v->made, &v->lock);
 		buf_release(&text);
 		filter_free(f);
 	} else {
 		h = views_add(v, text.data, f);
-		pthread_mutex_unlock(&v->lock);
-		h->err.offset = ERR_NO_OFFSET;
-		h->view = view_new(m, p, f, &h->err);
-		if (h->view)
-			view_cache_weights(h->view);
-		pthread_mutex_lock(&v->lock);
-		h->making = false;
-		pthread_cond_broadcast(&v->made);
+		make_view(v, h, m, p);
 	}
-	h->used = ++v->turn;
+	h->used = h->cut ? 0 : ++v->turn;
 	pthread_mutex_unlock(&v->lock);
 	if (h->view)
 		return h;
@@ -131,7 +172,7 @@ void views_give(struct views *v, struct held_view *held)
 	bool last;
 
 	pthread_mutex_lock(&v->lock);
-	last = !--held->users && !is_kept(v, held);
+	last = is_last_user(v, held);
 	pthread_mutex_unlock(&v->lock);
 	if (last)
 		free_held(held);

@@ -5,6 +5,7 @@
  * at work on already: somebody can always go on. */
 #include "base/ordered.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -67,5 +68,5 @@ int ordered_for(uint64_t total, uint64_t block, bool alone, parallel_work make, 
 	parallel_for(total, block, work, &o);
 	pthread_cond_destroy(&o.turned);
 	pthread_mutex_destroy(&o.lock);
-	return o.error;
+	return !o.error && parallel_is_cut() ? -ECANCELED : o.error;
 }

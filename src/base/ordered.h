@@ -14,7 +14,8 @@
 typedef int (*ordered_take)(void *context, unsigned worker, uint64_t first, uint64_t count);
 
 /* make() and take() over [0, total) in blocks of `block`.  Returns 0, or what the first take()
- * that failed returned; then the rest is left out.  `alone`: by the calling thread, for a take()
+ * that failed returned; then the rest is left out, as it is with -ECANCELED where nobody wants the
+ * result any more (parallel_stop_when()).  `alone`: by the calling thread, for a take()
  * that may wait long for somebody else, since the pool is there for all. */
 int ordered_for(uint64_t total, uint64_t block, bool alone, parallel_work make, ordered_take take,
 		void *context);

@@ -24,6 +24,7 @@ struct job {
 	unsigned helpers; /* under the lock */
 	bool quiet;
 	struct parallel_progress *progress; /* NULL: nobody wants to know */
+	const atomic_bool *given_up;	    /* NULL: it goes to its end */
 	struct job *after;
 };
 
@@ -41,6 +42,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static unsigned workers;
 static _Thread_local bool inside, quiet;
 static _Thread_local struct parallel_progress *report;
+static _Thread_local const atomic_bool *stop_when;
+static _Thread_local unsigned whole; /* how many wanted loops to go to their end */
 
 static unsigned count_workers(void)
 {
@@ -64,15 +67,37 @@ static void count_done(struct parallel_progress *p, uint64_t count)
 		atomic_fetch_add_explicit(&p->done, count, memory_order_relaxed);
 }
 
-/* A helper leaves a quiet job as soon as there is another one: false, there are blocks left. */
+static bool is_set(const atomic_bool *given_up)
+{
+	return given_up && atomic_load_explicit(given_up, memory_order_relaxed);
+}
+
+/* A block goes to its end with whatever it calls. */
+static void run_block(const struct job *j, unsigned worker, uint64_t first)
+{
+	uint64_t left = j->total - first, count = left < j->block ? left : j->block;
+
+	whole++;
+	j->work(j->context, worker, first, count);
+	whole--;
+	count_done(j->progress, count);
+}
+
+/* A helper leaves a quiet job as soon as there is another one: false, there are blocks left.
+ *
+ * The flag is looked at before a block is taken, never after: so what is taken is run, and what is
+ * not run lies behind all that is.  Who sees it set leaves the job under the lock, which the caller
+ * takes after that: so the caller's next loop sees it set, too. */
 static bool run_blocks(struct job *j, unsigned worker)
 {
 	bool done = true;
 
 	inside = true;
 	for (;;) {
-		uint64_t first, left;
+		uint64_t first;
 
+		if (is_set(j->given_up))
+			break;
 		if (worker && j->quiet &&
 		    atomic_load_explicit(&pool.urgent, memory_order_relaxed)) {
 			done = false;
@@ -81,9 +106,7 @@ static bool run_blocks(struct job *j, unsigned worker)
 		first = atomic_fetch_add_explicit(&j->next, j->block, memory_order_relaxed);
 		if (first >= j->total)
 			break;
-		left = j->total - first;
-		j->work(j->context, worker, first, left < j->block ? left : j->block);
-		count_done(j->progress, left < j->block ? left : j->block);
+		run_block(j, worker, first);
 	}
 	inside = false;
 	return done;
@@ -165,12 +188,9 @@ unsigned parallel_workers(void)
 
 static void run_alone(const struct job *j)
 {
-	for (uint64_t first = 0; first < j->total;) {
-		uint64_t count = j->total - first < j->block ? j->total - first : j->block;
-
-		j->work(j->context, 0, first, count);
-		count_done(j->progress, count);
-		first += count;
+	for (uint64_t first = 0; first < j->total && !is_set(j->given_up);) {
+		run_block(j, 0, first);
+		first = j->total - first < j->block ? j->total : first + j->block;
 	}
 }
 
@@ -195,6 +215,26 @@ void parallel_quietly(void)
 	quiet = true;
 }
 
+void parallel_stop_when(const atomic_bool *given_up)
+{
+	stop_when = given_up;
+}
+
+bool parallel_is_cut(void)
+{
+	return !whole && is_set(stop_when);
+}
+
+unsigned parallel_whole_begin(void)
+{
+	return whole++;
+}
+
+void parallel_whole_end(const unsigned *before)
+{
+	whole = *before;
+}
+
 void parallel_for(uint64_t total, uint64_t block, parallel_work work, void *context)
 {
 	struct job j = { .work = work, .context = context, .total = total, .quiet = quiet };
@@ -202,6 +242,7 @@ void parallel_for(uint64_t total, uint64_t block, parallel_work work, void *cont
 
 	j.block = block ? block : 1;
 	j.progress = begin_pass(total, j.block);
+	j.given_up = whole ? NULL : stop_when;
 	if (parallel_workers() == 1 || inside || total <= j.block) {
 		run_alone(&j);
 		return;

@@ -118,6 +118,7 @@ void stack_texts_init(struct stack_texts *t, const struct view *v, bool of_frees
 	const struct nodes *nodes = &v->model->tables.nodes;
 	struct marking m = { .v = v, .of_frees = of_frees };
 
+	parallel_whole(); /* each text is found by where the one before it ends */
 	memset(t, 0, sizeof(*t));
 	m.used = t->used = xcalloc((size_t)nodes->count + 1, sizeof(*t->used));
 	parallel_for(v->model->allocations.count, VIEW_BLOCK, mark_block, &m);

@@ -429,6 +429,7 @@ static void resolve(struct heap_locations *p)
 
 void heap_locations_resolve(struct heap_locations *p)
 {
+	parallel_whole(); /* names are kept, also those that were not found */
 	resolve(p);
 	name_modules(p);
 }

@@ -69,6 +69,7 @@ void chains_build(struct model *m)
 	struct columns *c = &m->allocations;
 	struct filling f = { .columns = c };
 
+	parallel_whole(); /* a part of the recording, as it is read */
 	parallel_for(c->count, BLOCK, fill_chains, &f);
 	make_room(m, f.linked);
 	for (uint32_t i = 0; i < c->count; i++)

@@ -236,6 +236,7 @@ const struct free_order *model_free_order(const struct model *m)
 
 	if (e)
 		return e;
+	parallel_whole(); /* it is kept for whoever asks next */
 	hold_lock(&mutable->building_free_order);
 	e = atomic_load_explicit(&mutable->free_order, memory_order_acquire);
 	if (!e) {

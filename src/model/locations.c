@@ -286,6 +286,7 @@ struct locations_derived *locations_derived(struct locations *p,
 					    struct locations_derived *(*make)(const struct model *m,
 									      struct locations *p))
 {
+	parallel_whole(); /* it is kept, and made of all names */
 	hold_lock(&p->deriving);
 	if (!p->derived)
 		p->derived = make(p->model, p);
@@ -357,6 +358,7 @@ void locations_resolve_all(struct locations *p)
 {
 	struct all a = { .locations = p, .caller = pthread_self() };
 
+	parallel_whole(); /* what is left out would be looked up one by one */
 	a.order = xcalloc(p->count, sizeof(*a.order));
 	a.left = xcalloc(p->module_count + 1, sizeof(*a.left));
 	for (uint32_t i = 0; i < p->count; i++) {

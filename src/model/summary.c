@@ -167,6 +167,7 @@ const struct summary *model_summary(const struct model *m)
 
 	if (s)
 		return s;
+	parallel_whole(); /* it is kept for whoever asks next */
 	hold_lock(&mutable->building_summary);
 	s = atomic_load_explicit(&mutable->summary, memory_order_acquire);
 	if (!s) {

@@ -148,6 +148,7 @@ const struct stack_peak *model_peaks(const struct model *m)
 	struct summary *s = (struct summary *)model_summary(m); /* where it is kept */
 	struct stack_peak *peaks;
 
+	parallel_whole(); /* it is kept for whoever asks next */
 	hold_lock(&s->making_peaks);
 	peaks = s->peaks ? s->peaks : peaks_found_before(m, s);
 	s->peaks = peaks;

@@ -270,6 +270,8 @@ void set_events_collect(struct set_events *e, const struct work *w, uint32_t wor
 	e->frees = room_for(&e->memory[1], e->first_free[e->sets]);
 	parallel_for((uint64_t)g.pieces * 2, 1, place_pieces, &g);
 	for (unsigned i = 0; i < 2; i++) {
+		for (unsigned k = 0; k < g.pieces; k++) /* of a loop that was cut short */
+			scratch_release(&g.lists[i][k].memory);
 		free(g.lists[i]);
 		free(g.counts[i]);
 	}

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/parallel.h"
 #include "base/xalloc.h"
 
 struct row {
@@ -97,14 +98,14 @@ static struct row *oldest_with_weights(struct weight_cache *cache)
 	return best;
 }
 
-/* With the lock held: what was made is kept as far as there is room. */
+/* With the lock held: what was made is kept as far as there is room, and if it is all there. */
 static void weight_cache_keep(struct weight_cache *cache, struct row *r,
 			      const struct stack_weights *w)
 {
 	struct row *old;
 
 	r->making = false;
-	if (cost(w) > WEIGHT_CACHE_BYTES) {
+	if (parallel_is_cut() || cost(w) > WEIGHT_CACHE_BYTES) {
 		*r = (struct row){ 0 };
 		return;
 	}

@@ -4,7 +4,8 @@
  * trees of one question begin with the same sums, and only those look at every allocation.
  *
  * A view has this after view_cache_weights(); weigh_stacks() then asks it.  Any thread; what
- * several ask for at the same time is made once. */
+ * several ask for at the same time is made once, or, where nobody waits any more for what its maker
+ * computes, half made, and then by the next of them (base/parallel.h). */
 #include "query/weigh.h"
 
 #define WEIGHT_CACHE_COUNT 8		      /* measures, moments */

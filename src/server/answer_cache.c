@@ -116,6 +116,19 @@ static int take_bytes(void *context, const void *bytes, size_t size)
 	return 0;
 }
 
+/* What is written of an answer. */
+struct writing {
+	struct cached_answer *of;
+	struct buf plain;
+};
+
+static int take_plain_bytes(void *context, const void *bytes, size_t size)
+{
+	struct writing *w = context;
+
+	return w->of->given_up ? -ECANCELED : take_bytes(&w->plain, bytes, size);
+}
+
 /* The answer's bytes; compressed only if that is worth it. */
 static void pack(struct cached_answer *a, struct buf *plain, bool gzip)
 {
@@ -145,25 +158,42 @@ static double now_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
+/* Has the route write its answer: 0, or -errno. */
+static int write_answer(struct cached_answer *a, struct buf *ret_plain)
+{
+	struct request *r = &a->request;
+	struct writing w = { .of = a };
+	struct sink sink;
+	int error;
+
+	if (a->given_up) /* it has waited for a place */
+		return -ECANCELED;
+	sink_to_function(&sink, take_plain_bytes, &w, SINK_PLAIN);
+	parallel_report(&a->progress);
+	parallel_stop_when(&a->given_up);
+	error = r->route->answer(r, &sink);
+	parallel_stop_when(NULL);
+	parallel_report(NULL);
+	if (error && !sink.error)
+		sink_cancel(&sink);
+	else
+		error = sink_finish(&sink, NULL);
+	*ret_plain = w.plain;
+	return error;
+}
+
+/* Of an answer that is given up nothing counts but that it is released. */
 static void compute(struct answer_cache *cache, struct cached_answer *a, bool quiet)
 {
 	struct request *r = &a->request;
 	struct buf plain = { 0 };
-	struct sink sink;
 	double began;
 	int error;
 
 	if (!quiet)
 		gate_enter(cache->gate);
 	began = now_ms();
-	sink_to_function(&sink, take_bytes, &plain, SINK_PLAIN);
-	parallel_report(&a->progress);
-	error = r->route->answer(r, &sink);
-	parallel_report(NULL);
-	if (error && !sink.error)
-		sink_cancel(&sink);
-	else
-		error = sink_finish(&sink, NULL);
+	error = write_answer(a, &plain);
 	if (error == -EFBIG)
 		ask_fail(&r->ask, 413, NULL, "the answer would be larger than %u MiB: ask for less",
 			 ANSWER_MAX >> 20);
@@ -174,7 +204,7 @@ static void compute(struct answer_cache *cache, struct cached_answer *a, bool qu
 	a->foreign = r->foreign;
 	a->file_name = r->file_name;
 	r->file_name = NULL;
-	if (a->fault.status)
+	if (a->fault.status || a->given_up)
 		buf_release(&plain);
 	else
 		pack(a, &plain, a->gzip && !r->packed);
@@ -279,7 +309,8 @@ static void answer_one(struct answer_cache *cache, struct cached_answer *a, bool
 	a->state = ANSWER_DONE;
 	cache->bytes += cost(a);
 	wake_all(a);
-	if (a->fault.status && !a->users) { /* what is wrong now may be right later */
+	/* What is wrong now may be right later. */
+	if (a->given_up || (a->fault.status && !a->users)) {
 		unlink_answer(cache, a);
 		cache->bytes -= cost(a);
 		a->next = NULL;
@@ -408,7 +439,8 @@ struct answer_cache *answer_cache_free(struct answer_cache *cache)
 static struct cached_answer *find_answer(const struct answer_cache *cache, const char *key)
 {
 	for (struct cached_answer *a = cache->first; a; a = a->next)
-		if (!strcmp(a->key, key) && !(a->state == ANSWER_DONE && a->fault.status))
+		if (!strcmp(a->key, key) && !a->given_up &&
+		    !(a->state == ANSWER_DONE && a->fault.status))
 			return a;
 	return NULL;
 }
@@ -529,7 +561,11 @@ void answer_cache_release(struct answer_cache *cache, struct cached_answer *a, s
 			break;
 		}
 	w->next = NULL;
-	dropped = !--a->users &&
+	a->users--;
+	/* What was begun without anybody who asked is wanted by nobody less now. */
+	if (!a->users && a->state == ANSWER_COMPUTING && !a->prefetched)
+		a->given_up = true;
+	dropped = !a->users &&
 		  (a->state == ANSWER_WAITING || (a->state == ANSWER_DONE && a->fault.status));
 	if (dropped) {
 		if (a->state == ANSWER_WAITING)

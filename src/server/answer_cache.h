@@ -3,7 +3,10 @@
 /* A cache of answers: a few workers compute each once, however many ask, and the cache holds it as
  * long as there is room.  The least recently used answer goes first.
  *
- * A question that nobody waits for any more is dropped if nobody has begun with it.
+ * A question that nobody waits for any more is dropped if nobody has begun with it, and given up
+ * otherwise: its loops are cut short (base/parallel.h), and nothing of it is kept.  That several
+ * may wait for one answer is counted by `users`.  What was begun before anybody asked (prefetched)
+ * goes to its end: nobody waited for it when it began.
  *
  * Some can wait: those of clients that say so, and those that somebody will ask (prefetch.h).  They
  * have workers of their own, which get the processor when nobody else wants it. */
@@ -29,6 +32,9 @@ struct cached_answer {
 	enum answer_state state;
 	bool later;	 /* it can wait */
 	bool prefetched; /* and nobody has asked for it yet */
+	/* While it is computed: all who had asked for it are gone.  Then nobody can ask for it any
+	 * more, what is computed is stopped, and freed with whatever came of it. */
+	atomic_bool given_up;
 	double asked_ms;
 	struct parallel_progress progress; /* while it is computed */
 	struct waiter *waiters;

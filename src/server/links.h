@@ -4,7 +4,8 @@
  * that sends a byte now and then for ever, and it does not look at those that wait for an answer.
  *
  * A thread ends connections that have not sent a whole request in time, those of them first that
- * are oldest when connections run short, and wakes those whose client is gone. */
+ * are oldest when connections run short, and wakes those whose client is gone: what they have asked
+ * for is then stopped unless others wait for it, too (runs.h, answer_cache.h, stream.h). */
 #include <stdbool.h>
 #include <stdint.h>
 

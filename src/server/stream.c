@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/hold_lock.h"
 #include "base/now.h"
+#include "base/parallel.h"
 #include "base/sink.h"
 #include "base/timed_cond.h"
 #include "base/xalloc.h"
@@ -25,7 +26,10 @@ struct stream {
 	bool gzip;
 	struct buf waiting; /* bytes for the client, from `taken` on */
 	size_t taken;
-	bool begun, ended, broken; /* broken: nobody takes it any more, or it failed */
+	bool begun, ended;
+	/* Nobody takes it any more, or it failed.  Set with the lock held, and never unset; the
+	 * loops of its thread look at it without. */
+	atomic_bool broken;
 	struct waiter *waiter;
 };
 
@@ -136,21 +140,21 @@ static void write_all(struct stream *s)
 {
 	struct request *r = &s->request;
 	struct sink sink;
-	bool wanted;
-	int error;
+	int error = -EPIPE;
 
-	pthread_mutex_lock(&s->lock);
-	wanted = !s->broken;
-	pthread_mutex_unlock(&s->lock);
-	if (!wanted)
+	if (s->broken)
 		return;
 	gate_enter(s->all->gate);
-	sink_to_function(&sink, take_bytes, s, s->gzip ? SINK_GZIP : SINK_PLAIN);
-	error = r->route->answer(r, &sink);
-	if (error && !sink.error)
-		sink_cancel(&sink);
-	else
-		error = sink_finish(&sink, NULL);
+	if (!s->broken) { /* it may have waited long for its place */
+		sink_to_function(&sink, take_bytes, s, s->gzip ? SINK_GZIP : SINK_PLAIN);
+		parallel_stop_when(&s->broken);
+		error = r->route->answer(r, &sink);
+		parallel_stop_when(NULL);
+		if (error && !sink.error)
+			sink_cancel(&sink);
+		else
+			error = sink_finish(&sink, NULL);
+	}
 	gate_leave(s->all->gate);
 	pthread_mutex_lock(&s->lock);
 	if (error && !r->ask.fault.status)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/buf_text.h"
+#include "base/parallel.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
 #include "server/answer_cache.h"
@@ -159,16 +160,79 @@ static void is_dropped_if_nobody_waits(void **state)
 	sem_wait(&has_begun);
 	b = ask(k, "second", &route, second);
 	answer_cache_release(k, b, &second->waiter); /* its client went away */
-	answer_cache_release(k, a,
-			     &first->waiter); /* so did this one's, but it is being computed */
-	sem_post(&may_go);
+	answer_cache_release(k, a, &first->waiter);  /* so did this one's, which has begun */
 	first->slept = false;
-	a = ask(k, "first", &route, first);
-	if (first->slept)
-		sem_wait(&first->woken);
+	a = ask(k, "first", &route, first); /* nobody is given what was given up */
+	assert_true(first->slept);
+	sem_post(&may_go);
+	sem_post(&may_go);
+	sem_wait(&first->woken);
+	assert_int_equal(a->body.size, 1000);
 	answer_cache_release(k, a, &first->waiter);
 	answer_cache_free(k);
-	assert_int_equal(computed, 1);
+	assert_int_equal(computed, 2);
+	gate_release(&g);
+	free(first);
+	free(second);
+}
+
+/* Half of what it writes is there before it is given up, and the other half after. */
+static int answer_until_given_up(struct request *r, struct sink *out)
+{
+	computed++;
+	buf_repeat(&out->buf, 'a', 100);
+	sem_post(&has_begun);
+	while (waits && !parallel_is_cut())
+		sched_yield();
+	buf_repeat(&out->buf, 'b', 100);
+	return 0;
+}
+
+/* Only when the last of those who wait has gone; and what somebody prefetches goes to its end. */
+static void is_given_up_by_the_last(void **state)
+{
+	static const struct route until = { .path = "/x", .answer = answer_until_given_up };
+	struct sleeper *first = sleeper_new(), *second = sleeper_new();
+	struct request r = { .route = &until, .ask.fault = FAULT_NONE };
+	struct cached_answer *a, *b;
+	struct answer_cache *k;
+	struct gate g;
+
+	start(&g, true);
+	k = answer_cache_new(&g, 1, 1 << 20);
+	a = ask(k, "shared", &until, first);
+	sem_wait(&has_begun);
+	b = ask(k, "shared", &until, second);
+	assert_ptr_equal(a, b);
+	answer_cache_release(k, a, &first->waiter);
+	assert_false(b->given_up);
+	answer_cache_release(k, b, &second->waiter);
+	/* The only worker is free again, though nothing else would have ended the first one. */
+	waits = false;
+	first->slept = false;
+	a = ask(k, "shared", &until, first);
+	assert_true(first->slept);
+	sem_wait(&first->woken);
+	assert_int_equal(a->body.size, 200);
+	assert_int_equal(computed, 2);
+	answer_cache_release(k, a, &first->waiter);
+	/* What began before anybody asked. */
+	waits = true;
+	sem_init(&has_begun, 0, 0);
+	answer_cache_prefetch(k, "prefetched", &r, false);
+	sem_wait(&has_begun);
+	a = ask(k, "prefetched", &until, first);
+	answer_cache_release(k, a, &first->waiter);
+	assert_false(a->given_up);
+	waits = false;
+	first->slept = false;
+	a = ask(k, "prefetched", &until, first);
+	if (first->slept)
+		sem_wait(&first->woken);
+	assert_int_equal(a->body.size, 200);
+	assert_int_equal(computed, 3);
+	answer_cache_release(k, a, &first->waiter);
+	answer_cache_free(k);
 	gate_release(&g);
 	free(first);
 	free(second);
@@ -482,6 +546,7 @@ UNIT(answers)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(is_computed_once),
 		cmocka_unit_test(is_dropped_if_nobody_waits),
+		cmocka_unit_test(is_given_up_by_the_last),
 		cmocka_unit_test(is_bounded),
 		cmocka_unit_test(faults_are_not_cached),
 		cmocka_unit_test(patience),

@@ -3,6 +3,7 @@
  * top of it (base/ordered.h). */
 #include "base/parallel.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -237,13 +238,191 @@ static void test_progress(void **state)
 	assert_int_equal(p.passes, 2);
 }
 
+/* A loop that is given up while its block `stop_at` runs. */
+struct stopping {
+	atomic_bool given_up;
+	_Atomic uint8_t *seen; /* by block */
+	_Atomic unsigned inside;
+	uint64_t stop_at;
+	bool nests;
+};
+
+static void count_inside(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct stopping *s = context;
+
+	s->inside++;
+}
+
+static void run_until_stopped(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct stopping *s = context;
+
+	s->seen[first / BLOCK]++;
+	if (first / BLOCK == s->stop_at)
+		s->given_up = true;
+	if (s->nests) { /* a block goes to its end with whatever it calls */
+		parallel_for(3 * BLOCK, BLOCK, count_inside, s);
+		if (parallel_is_cut())
+			s->inside += 1000000;
+	}
+}
+
+#define BLOCKS ((TOTAL + BLOCK - 1) / BLOCK)
+
+/* How many blocks of a loop were run: the first ones, each once. */
+static unsigned blocks_run(uint64_t stop_at, bool nests)
+{
+	struct stopping s = { .seen = calloc(BLOCKS, 1), .stop_at = stop_at, .nests = nests };
+	unsigned run = 0;
+
+	parallel_stop_when(&s.given_up);
+	assert_false(parallel_is_cut());
+	parallel_for(TOTAL, BLOCK, run_until_stopped, &s);
+	assert_int_equal(parallel_is_cut(), stop_at < BLOCKS);
+	while (run < BLOCKS && s.seen[run] == 1)
+		run++;
+	for (unsigned i = run; i < BLOCKS; i++)
+		assert_int_equal(s.seen[i], 0);
+	assert_int_equal(s.inside, nests ? run * 3 : 0);
+	parallel_stop_when(NULL);
+	assert_false(parallel_is_cut());
+	free((void *)s.seen);
+	return run;
+}
+
+static void test_given_up(void **state)
+{
+	_Atomic uint64_t n[3] = { 0 };
+	atomic_bool given_up = false;
+
+	for (unsigned turn = 0; turn < 50; turn++) {
+		unsigned at = turn * 19, run = blocks_run(at, turn % 2);
+
+		/* Whoever had begun a block went on with it; another three may have begun one. */
+		assert_true(run > at && run <= BLOCKS);
+		assert_int_equal(blocks_run(BLOCKS, turn % 2), BLOCKS);
+	}
+	parallel_stop_when(&given_up);
+	parallel_for(1000, 10, count_call, n);
+	assert_int_equal(n[1], 1000);
+	given_up = true;
+	parallel_for(1000, 10, count_call, n); /* a later loop begins nothing at all */
+	parallel_for(7, 10, count_call, n);
+	assert_int_equal(n[1], 1000);
+	parallel_stop_when(NULL);
+}
+
+/* Two blocks of a loop that has nobody to help it: the second is not begun. */
+static void test_given_up_alone(void **state)
+{
+	struct stopping s = { .seen = calloc(2, 1) };
+
+	parallel_stop_when(&s.given_up);
+	parallel_for(1, 1, run_until_stopped, &s);
+	assert_int_equal(s.seen[0], 1);
+	parallel_for(1, 1, run_until_stopped, &s);
+	assert_int_equal(s.seen[0], 1);
+	parallel_stop_when(NULL);
+	free((void *)s.seen);
+}
+
+/* What is kept is made whole, whoever gave up on what it was made for. */
+static void make_part(_Atomic uint64_t *n)
+{
+	parallel_whole();
+	parallel_for(7, 10, count_call, n);
+}
+
+static void make_whole(_Atomic uint64_t *n)
+{
+	parallel_whole();
+	parallel_for(1000, 10, count_call, n);
+	make_part(n);
+	assert_false(parallel_is_cut());
+	parallel_for(1000, 10, count_call, n);
+}
+
+static void test_whole(void **state)
+{
+	_Atomic uint64_t n[3] = { 0 };
+	atomic_bool given_up = true;
+
+	parallel_stop_when(&given_up);
+	make_whole(n);
+	assert_int_equal(n[1], 2007);
+	assert_true(parallel_is_cut());
+	parallel_for(1000, 10, count_call, n);
+	assert_int_equal(n[1], 2007);
+	parallel_stop_when(NULL);
+}
+
+static void *give_up_later(void *context)
+{
+	usleep(1000);
+	*(atomic_bool *)context = true;
+	return NULL;
+}
+
+/* Jobs of several callers: only the one that is given up stops. */
+static void *caller_that_gives_up(void *context)
+{
+	for (int i = 0; i < 20; i++) {
+		_Atomic uint64_t n[3] = { 0 };
+		atomic_bool given_up = false;
+		pthread_t thread;
+
+		assert_int_equal(pthread_create(&thread, NULL, give_up_later, &given_up), 0);
+		parallel_stop_when(&given_up);
+		while (!parallel_is_cut())
+			parallel_for(TOTAL, BLOCK, count_call, n);
+		parallel_stop_when(NULL);
+		pthread_join(thread, NULL);
+	}
+	return NULL;
+}
+
+static void test_others_go_on(void **state)
+{
+	pthread_t threads[6];
+
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL,
+						i % 2 ? caller_that_gives_up : caller, NULL),
+				 0);
+	for (int i = 0; i < 6; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* In order, what was given up ends with an error, and what was taken is what was made. */
+static void test_given_up_in_order(void **state)
+{
+	struct sums s = { .stop_at = UINT64_MAX };
+	atomic_bool given_up = true;
+
+	parallel_stop_when(&given_up);
+	assert_int_equal(ordered_for(TOTAL, BLOCK, false, make_sum, take_sum, &s), -ECANCELED);
+	assert_int_equal(s.next, 0);
+	parallel_stop_when(NULL);
+	check_in_order(false);
+}
+
 UNIT(parallel)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_once),	cmocka_unit_test(test_edges),
-		cmocka_unit_test(test_nested),		cmocka_unit_test(test_several_callers),
-		cmocka_unit_test(test_really_parallel), cmocka_unit_test(test_after_fork),
-		cmocka_unit_test(test_in_order),	cmocka_unit_test(test_progress),
+		cmocka_unit_test(test_each_once),
+		cmocka_unit_test(test_edges),
+		cmocka_unit_test(test_nested),
+		cmocka_unit_test(test_several_callers),
+		cmocka_unit_test(test_really_parallel),
+		cmocka_unit_test(test_after_fork),
+		cmocka_unit_test(test_in_order),
+		cmocka_unit_test(test_progress),
+		cmocka_unit_test(test_given_up),
+		cmocka_unit_test(test_given_up_alone),
+		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_others_go_on),
+		cmocka_unit_test(test_given_up_in_order),
 	};
 
 	setenv("MEMOIR_THREADS", "4", 1);

@@ -2,6 +2,8 @@
 /* Parts of the server that can be looked at without a connection. */
 #include "unit.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +12,7 @@
 #include "answer/views.h"
 #include "answer/words.h"
 #include "base/buf_type.h"
+#include "base/parallel.h"
 #include "base/xalloc.h"
 #include "query/allocator.h"
 #include "query/areas.h"
@@ -330,6 +333,88 @@ static void views_are_shared(void **state)
 	model_free(m);
 }
 
+/* Threads that take the same views; every second one is given up now and then. */
+struct taker {
+	struct model *model;
+	struct locations *names;
+	struct views *views;
+	const uint32_t *expected; /* by filter: rows */
+	atomic_bool given_up;
+	bool gives_up;
+	unsigned wrong, cut;
+};
+
+#define TAKEN_FILTERS 40u
+
+static void *take_views(void *context)
+{
+	struct taker *t = context;
+
+	if (t->gives_up)
+		parallel_stop_when(&t->given_up);
+	for (unsigned i = 0; i < TAKEN_FILTERS; i++) {
+		struct filter *f = filter_new();
+		struct held_view *h;
+		struct err err;
+		char text[32];
+
+		snprintf(text, sizeof(text), "size > %u", i);
+		filter_parse(f, text, &err);
+		t->given_up = i % 3 == 1; /* no loop of this thread's is at work */
+		h = views_take(t->views, t->model, t->names, f, &err);
+		if (!h) {
+			t->cut++;
+			t->wrong += !t->gives_up;
+			continue;
+		}
+		t->wrong += h->view->count != t->expected[i];
+		views_give(t->views, h);
+	}
+	parallel_stop_when(NULL);
+	return NULL;
+}
+
+/* Half a view is given to nobody: whoever still wants it has all of it. */
+static void half_a_view_is_nobodys(void **state)
+{
+	struct locations *p;
+	struct model *m = make(5, &p);
+	uint32_t expected[TAKEN_FILTERS];
+	unsigned cut = 0;
+
+	for (unsigned i = 0; i < TAKEN_FILTERS; i++) {
+		struct filter *f;
+		char text[32];
+		struct view *v;
+
+		snprintf(text, sizeof(text), "size > %u", i);
+		v = view_of(m, p, text, &f);
+		expected[i] = v->count;
+		view_free(v);
+		filter_free(f);
+	}
+	for (unsigned turn = 0; turn < 50; turn++) {
+		struct taker takers[6];
+		pthread_t threads[6];
+		struct views all;
+
+		views_init(&all);
+		for (unsigned i = 0; i < 6; i++) {
+			takers[i] = (struct taker){ m, p, &all, expected, .gives_up = i % 2 };
+			pthread_create(&threads[i], NULL, take_views, &takers[i]);
+		}
+		for (unsigned i = 0; i < 6; i++) {
+			pthread_join(threads[i], NULL);
+			assert_int_equal(takers[i].wrong, 0);
+			cut += takers[i].cut;
+		}
+		views_release(&all);
+	}
+	assert_true(cut > 0);
+	locations_free(p);
+	model_free(m);
+}
+
 UNIT(server)
 {
 	const struct CMUnitTest tests[] = {
@@ -338,7 +423,7 @@ UNIT(server)
 		cmocka_unit_test(knows_its_hosts),   cmocka_unit_test(shortens_templates),
 		cmocka_unit_test(finds_the_cursor),  cmocka_unit_test(areas_are_exact),
 		cmocka_unit_test(curves_are_right),  cmocka_unit_test(flame_layouts_add_up),
-		cmocka_unit_test(views_are_shared),
+		cmocka_unit_test(views_are_shared),  cmocka_unit_test(half_a_view_is_nobodys),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/parallel.h"
 #include "base/xalloc.h"
 #include "query/weight_cache.h"
 
@@ -88,12 +89,30 @@ static void keeps_the_latest(void **state)
 	weight_cache_free(cache);
 }
 
+/* Half of what is asked for is not kept, and whoever asks next makes it. */
+static void does_not_keep_what_was_cut_short(void **state)
+{
+	struct weight_cache *cache = weight_cache_new();
+	atomic_bool given_up = true;
+
+	alarm(PATIENCE_S);
+	parallel_stop_when(&given_up);
+	assert_true(ask(cache, MEASURE_PEAK, 1, 3));
+	assert_true(ask(cache, MEASURE_PEAK, 1, 3));
+	parallel_stop_when(NULL);
+	assert_true(ask(cache, MEASURE_PEAK, 1, 5));
+	assert_false(ask(cache, MEASURE_PEAK, 1, 5));
+	alarm(0);
+	weight_cache_free(cache);
+}
+
 UNIT(weight_cache)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gives_up_what_does_not_fit),
 		cmocka_unit_test(does_not_keep_more_than_there_is_room_for),
 		cmocka_unit_test(keeps_the_latest),
+		cmocka_unit_test(does_not_keep_what_was_cut_short),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
