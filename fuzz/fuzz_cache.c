@@ -2,7 +2,8 @@
 /* The reader of cached recordings, on a file that is anything but what was written.
  *
  * Such a file is at least a megabyte, nearly all of it zeros, and its sums stop a fuzzer at once.
- * So the input is a list of changes to a good file: two bytes of where (a place within the header,
+ * So the input is a list of changes to a good file, which has packed rows where the input's length
+ * is odd: two bytes of where (a place within the header,
  * the tables, the columns or the rest), one of how many, and that many bytes to put there.  The
  * sums are put right, and whatever is still accepted must be safe to walk through. */
 #include <stdint.h>
@@ -20,9 +21,11 @@
 #include "wire/codec.h"
 #include "wire/varint.h"
 
-/* A good file, made once. */
-static uint8_t *good;
-static size_t good_size;
+/* A good file, made once: of plain rows, and of packed ones. */
+static struct good {
+	uint8_t *bytes;
+	size_t size;
+} goods[2];
 
 static size_t put_chunk(uint8_t *out, uint64_t sequence, uint8_t type, const void *payload,
 			size_t size)
@@ -70,7 +73,7 @@ static size_t put_events(uint8_t *out)
 }
 
 /* A small recording, loaded and stored as any other. */
-static void make_good(void)
+static void make_good(struct good *good, bool packed)
 {
 	static const uint8_t nodes[] =
 		"\x01\x05\x01\x02\x00\x00\x01\x02\x00\x00\x01\x02\x00\x00\x01"
@@ -84,6 +87,8 @@ static void make_good(void)
 	struct err err;
 	size_t at = sizeof(h);
 
+	setenv("MEMOIR_PACK_EVENTS", packed ? "0" : "1000", 1);
+	setenv("MEMOIR_PACK_BITS", "3", 1);
 	memcpy(h.magic, FORMAT_MAGIC, sizeof(h.magic));
 	memcpy(recording, &h, sizeof(h));
 	at += put_chunk(recording + at, 0, CHUNK_INFO,
@@ -111,9 +116,9 @@ static void make_good(void)
 	m->cache = cache;
 	if (m->loss.kind != LOSS_NONE || cache_write(m) < 0)
 		abort();
-	good_size = (size_t)lseek(cache->fd, 0, SEEK_END);
-	good = malloc(good_size);
-	if (pread(cache->fd, good, good_size, 0) != (ssize_t)good_size)
+	good->size = (size_t)lseek(cache->fd, 0, SEEK_END);
+	good->bytes = malloc(good->size);
+	if (pread(cache->fd, good->bytes, good->size, 0) != (ssize_t)good->size)
 		abort();
 	model_free(m);
 	free(recording);
@@ -132,6 +137,11 @@ static uint64_t place(const struct cache_header *h, uint16_t where)
 		       offset % (h->sections[CACHE_TABLES].size + 64);
 	if (kind == 5)
 		return h->sections[offset % CACHE_SECTIONS].offset + offset / CACHE_SECTIONS;
+	if (h->packed.group_bits && kind == 6)
+		return h->packed.table_offset +
+		       offset % (h->packed.group_count * sizeof(struct row_group));
+	if (h->packed.group_bits)
+		return h->packed.offset + offset % h->packed.used;
 	/* Any of the first rows of any column. */
 	return h->groups[0].offset + (uint64_t)(offset / 256 % 16) * 4 * COLUMNS_UNIT +
 	       offset % 256;
@@ -194,21 +204,24 @@ static void walk(const struct model *m)
 
 FUZZ(cache, data, size)
 {
+	const struct good *good = &goods[size % 2];
+	size_t good_size;
 	struct cache_header h;
 	struct model *m;
 	uint8_t *file;
 	int fd;
 
-	if (!good)
-		make_good();
+	if (!good->bytes)
+		make_good(&goods[size % 2], size % 2);
+	good_size = good->size;
 	fd = memfd_create("cache", MFD_CLOEXEC);
 	if (fd < 0 || ftruncate(fd, (off_t)good_size) < 0)
 		abort();
 	file = mmap(NULL, good_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (file == MAP_FAILED)
 		abort();
-	memcpy(&h, good, sizeof(h));
-	memcpy(file, good, good_size);
+	memcpy(&h, good->bytes, sizeof(h));
+	memcpy(file, good->bytes, good_size);
 	while (size >= 3) {
 		uint64_t at = place(&h, (uint16_t)(data[0] | data[1] << 8));
 		size_t count = data[2] < size - 3 ? data[2] : size - 3;

@@ -128,6 +128,17 @@ static void say_loss(const char *path, const struct model *m, bool written)
 			err->offset, err->text);
 }
 
+/* The next opening takes as long again, so who can change that should know. */
+static void say_uncached(const char *path, const struct model *m)
+{
+	if (m->cache_needs)
+		fprintf(stderr,
+			"memoir: %s: not cached, since it needs %s and the cache may have %s: "
+			"MEMOIR_CACHE_LIMIT=%" PRIu64 "G allows it\n",
+			path, size_text(m->cache_needs), size_text(m->cache_limit),
+			(m->cache_needs >> 30) * 5 / 4 + 1);
+}
+
 static int open_through_cache(struct model **ret_model, const char *path, bool no_cache,
 			      struct err *err)
 {
@@ -174,6 +185,7 @@ struct model *open_recording(const char *command, int argc, char **argv,
 	}
 	model_finish(m);
 	say_loss(argv[0], m, written);
+	say_uncached(argv[0], m);
 	*ret_status = m->loss.kind == LOSS_DAMAGED || (written && !waiting_live) ? 1 : 0;
 	return m;
 }

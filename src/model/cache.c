@@ -306,7 +306,14 @@ void cache_store(struct model *m)
 	struct cache *c = m->cache;
 	int error;
 
-	if (m->allocations.count < c->least || !is_unchanged(m) || cache_write(m) < 0)
+	if (m->allocations.count < c->least || !is_unchanged(m))
+		return;
+	error = cache_write(m);
+	if (error == -EFBIG && m->allocations.file && m->allocations.file->end > c->limit) {
+		m->cache_needs = m->allocations.file->end;
+		m->cache_limit = c->limit;
+	}
+	if (error < 0)
 		return;
 	error = cache_dir_commit(c->dir, c->temporary, c->name);
 	if (!error)

@@ -2,7 +2,8 @@
 #pragma once
 /* A loaded recording in a file: mapping it is all that opening the same recording again takes.
  *
- *	header | groups of rows (columns.h) | chains | nodes | sums by stack, summary | tables
+ *	header | groups of rows (columns.h, row_group.h) | chains | nodes | sums by stack, summary |
+ *tables
  *
  * The tables are the recording's own small chunks, to be taken by tables_add() again, and what
  * loading made of the events besides columns (threads, totals, loss).  So a new kind of chunk needs
@@ -23,7 +24,7 @@
 #include "pairing/columns.h"
 
 #define CACHE_MAGIC "MEMOIR\x1b\n"
-#define CACHE_VERSION 1u
+#define CACHE_VERSION 2u
 #define CACHE_CHECK_ROWS (4u << 20)
 #define CACHE_SEALED 0x6465736c61655321ull
 
@@ -55,7 +56,8 @@ struct cache_header {
 	int64_t built_at; /* CLOCK_REALTIME, seconds */
 	char boot[40];	  /* the kernel's boot id: not sealed and another one means not used */
 	uint32_t rows, group_count;
-	struct columns_group groups[COLUMNS_GROUPS];
+	struct columns_group groups[COLUMNS_GROUPS]; /* of plain rows */
+	struct columns_place packed;		     /* group_bits is 0: rows are plain */
 	struct {
 		uint64_t offset, size;
 	} sections[CACHE_SECTIONS];

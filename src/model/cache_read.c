@@ -13,6 +13,7 @@
 #include "base/write_at.h"
 #include "base/xalloc.h"
 #include "model/cache_format.h"
+#include "pairing/columns_window.h"
 
 #define BLOCK (1u << 17)
 
@@ -313,18 +314,22 @@ static void check_chains(void *context, unsigned worker, uint64_t first, uint64_
 		k->wrong = true;
 }
 
-static void check_rows(void *context, unsigned worker, uint64_t first, uint64_t count)
+#define WANT_checked                                                                               \
+	(WANT_tags | WANT_allocated_at | WANT_freed_at | WANT_previous | WANT_chain |              \
+	 WANT_position | WANT_stack)
+
+/* `before`: when the row before them was allocated; the last of them then. */
+static bool rows_are_good(const struct model *m, const struct columns *c, uint32_t first,
+			  uint32_t count, uint64_t *before)
 {
-	struct checking *k = context;
-	const struct model *m = k->m;
-	const struct columns *c = &m->allocations;
 	size_t threads = m->tables.threads.count;
 	bool wrong = false;
 
-	for (uint64_t i = first; i < first + count; i++) {
+	for (uint32_t i = first; i < first + count; i++) {
 		uint64_t tags = columns_tags(c, i);
 
-		wrong |= i && columns_allocated_at(c, i) < columns_allocated_at(c, i - 1);
+		wrong |= columns_allocated_at(c, i) < *before;
+		*before = columns_allocated_at(c, i);
 		wrong |= columns_freed_at(c, i) < columns_allocated_at(c, i);
 		wrong |= columns_previous(c, i) != NO_ALLOCATION && columns_previous(c, i) >= i;
 		wrong |= columns_chain(c, i) != NO_CHAIN &&
@@ -333,6 +338,20 @@ static void check_rows(void *context, unsigned worker, uint64_t first, uint64_t 
 		wrong |= summary_row_of(m->summary, columns_stack(c, i)) == NO_SUMMARY;
 		wrong |= tags_thread(tags) >= threads || tags_free_thread(tags) >= threads;
 	}
+	return !wrong;
+}
+
+static void check_rows(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct checking *k = context;
+	const struct model *m = k->m;
+	const struct columns *all = &m->allocations;
+	uint64_t before = first ? columns_allocated_at(all, (uint32_t)first - 1) : 0;
+	struct columns_window w;
+	bool wrong = false;
+
+	EACH_WINDOW(at, n, first, count)
+	wrong |= !rows_are_good(m, columns_window(&w, all, at, n, WANT_checked), at, n, &before);
 	if (wrong)
 		k->wrong = true;
 }
@@ -358,13 +377,19 @@ static bool check_model(const struct model *m)
 	return !k.wrong;
 }
 
+static int map_rows(struct columns *c, int fd, const struct cache_header *h)
+{
+	if (h->packed.group_bits)
+		return columns_map_packed(c, fd, h->file_size, &h->packed, h->rows);
+	return columns_map(c, fd, h->file_size, h->groups, h->group_count, h->rows);
+}
+
 bool cache_map(struct model *m, int fd, const struct cache_key *key)
 {
 	struct cache_header h;
 	struct reader before = m->reader;
 
-	if (!read_header(fd, &h, key) ||
-	    columns_map(&m->allocations, fd, h.file_size, h.groups, h.group_count, h.rows)) {
+	if (!read_header(fd, &h, key) || map_rows(&m->allocations, fd, &h)) {
 		close(fd);
 		return false;
 	}

@@ -177,12 +177,32 @@ static void put_section(struct writing *w, enum cache_section section, const voi
 	w->header.sections[section].size = size;
 }
 
+static void put_groups(struct writing *w)
+{
+	const struct columns_packed *p = w->columns->packed;
+	struct columns_place *place = &w->header.packed;
+
+	place->offset = COLUMNS_ALIGN;
+	place->used = p->used;
+	place->table_offset = w->columns->file->end;
+	place->group_count = p->groups.count;
+	place->group_bits = p->groups.bits;
+	if (p->groups.count)
+		w->error = columns_reserve(w->columns, p->groups.count * sizeof(*p->groups.groups));
+	if (p->groups.count && !w->error)
+		w->error =
+			write_at(w->fd, p->groups.groups,
+				 p->groups.count * sizeof(*p->groups.groups), place->table_offset);
+}
+
 static void put_sections(struct writing *w, const struct model *m)
 {
 	const struct nodes *n = &m->tables.nodes;
 	const struct summary *summary = model_summary(m);
 	auto_buf struct buf tables = { 0 };
 
+	if (m->allocations.packed)
+		put_groups(w);
 	if (m->chains_offset) {
 		w->header.sections[CACHE_CHAINS].offset = m->chains_offset;
 		w->header.sections[CACHE_CHAINS].size = m->chain_count * sizeof(*m->chains);
@@ -241,7 +261,8 @@ int cache_write(struct model *m)
 		fd = cache_spill(m->cache);
 		if (fd < 0)
 			return fd;
-		w.error = columns_to_file(&m->allocations, fd);
+		w.error = m->allocations.packed ? columns_write_packed(&m->allocations, fd)
+						: columns_to_file(&m->allocations, fd);
 		if (w.error) {
 			close(fd);
 			return w.error;
@@ -255,7 +276,7 @@ int cache_write(struct model *m)
 	put_sections(&w, m);
 	if (w.error)
 		return w.error;
-	if (was_in_memory)
+	if (was_in_memory && !m->allocations.packed)
 		columns_trim(&m->allocations);
 	put_header(&w, m);
 	return w.error;

@@ -5,14 +5,9 @@
  * A chain has at least two rows.  It lives from allocated_at of its first row to freed_at of its
  * last; the rows between were ended by realloc and say so (TAG_REALLOCATED).  What realloc made of
  * a block that the recording does not know is in no chain until it is reallocated itself. */
-#include <stdint.h>
+#include "pairing/columns.h"
 
 struct model;
-
-struct chain {
-	uint32_t first, last; /* rows */
-	uint32_t length;
-};
 
 /* Fills the columns `chain` and `position` and the model's chains. */
 void chains_build(struct model *m);

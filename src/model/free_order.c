@@ -16,6 +16,7 @@
 #include "base/xalloc.h"
 #include "model/cache.h"
 #include "model/model.h"
+#include "pairing/columns_window.h"
 
 #define KIND ".frees"
 #define PARTS 4096u
@@ -50,22 +51,34 @@ static void count_block(void *context, unsigned worker, uint64_t first, uint64_t
 {
 	struct sorting *s = context;
 	uint32_t *counts = s->counts[first / s->block];
+	struct columns_window w;
 
-	for (uint64_t i = first; i < first + count; i++)
-		if (columns_freed_at(s->c, i) != NEVER)
-			counts[part_of(s, columns_freed_at(s->c, i))]++;
+	EACH_WINDOW(from, n, first, count)
+	{
+		const struct columns *c = columns_window(&w, s->c, from, n, WANT_freed_at);
+
+		for (uint32_t i = from; i < from + n; i++)
+			if (columns_freed_at(c, i) != NEVER)
+				counts[part_of(s, columns_freed_at(c, i))]++;
+	}
 }
 
 static void spread_block(void *context, unsigned worker, uint64_t first, uint64_t count)
 {
 	struct sorting *s = context;
 	uint32_t *next = s->counts[first / s->block];
+	struct columns_window w;
 
-	for (uint64_t i = first; i < first + count; i++) {
-		uint64_t at = columns_freed_at(s->c, i);
+	EACH_WINDOW(from, n, first, count)
+	{
+		const struct columns *c = columns_window(&w, s->c, from, n, WANT_freed_at);
 
-		if (at != NEVER)
-			s->rows[next[part_of(s, at)]++] = (uint32_t)i;
+		for (uint32_t i = from; i < from + n; i++) {
+			uint64_t at = columns_freed_at(c, i);
+
+			if (at != NEVER)
+				s->rows[next[part_of(s, at)]++] = i;
+		}
 	}
 }
 
@@ -164,7 +177,13 @@ static bool find_range(const struct columns *c, uint64_t *ret_first, uint64_t *r
 {
 	uint64_t first = NEVER, last = 0;
 
-	for (uint32_t i = 0; i < c->count; i++) {
+	for (uint32_t i = 0; c->packed && i < c->packed->groups.count; i++) {
+		const struct row_group *g = &c->packed->groups.groups[i];
+
+		first = MIN(first, g->freed_low);
+		last = MAX(last, g->freed_high);
+	}
+	for (uint32_t i = 0; !c->packed && i < c->count; i++) {
 		uint64_t at = columns_freed_at(c, i);
 
 		first = at < first ? at : first;

@@ -56,6 +56,9 @@ struct model {
 	uint64_t chunk_count, event_chunk_count;
 	struct loader *loader; /* between model_open() and model_finish(), if it is to be loaded */
 	struct cache *cache;   /* the same, if it is to be cached: cache.h */
+	/* It is not cached, since it takes more than all that is cached may; 0: it is no
+	 * question. */
+	uint64_t cache_needs, cache_limit;
 	struct cache_beside *beside;		 /* NULL: nothing is kept of it */
 	struct derived *derived;		 /* stats.h; NULL: to be computed when asked for */
 	_Atomic(struct free_order *) free_order; /* see model_free_order() */

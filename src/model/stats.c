@@ -2,28 +2,54 @@
 /* Sums by stack.  See stats.h. */
 #include "model/stats.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/order.h"
 #include "base/parallel.h"
 #include "base/xalloc.h"
+#include "pairing/columns_window.h"
 #include "wire/event.h"
 
 #define SCAN_BLOCK (1u << 16)
 
-/* Marks every stack of both columns; bytes rather than bits, since this is the only pass over them.
- */
-static void mark_stacks(uint8_t *used, uint8_t *used_too, const struct nodes *nodes,
-			const struct columns *c)
-{
-	for (uint32_t i = 0; i < c->count; i++) {
-		uint32_t stack = columns_stack(c, i), free_stack = columns_free_stack(c, i);
+/* Which stacks allocate and which free, and how many rows have none. */
+struct marking {
+	const struct model *m;
+	_Atomic uint8_t *used, *used_too;
+	_Atomic uint64_t without;
+};
 
-		if (stack < nodes->count)
-			used[stack] = 1;
-		if (free_stack < nodes->count)
-			used_too[free_stack] = 1;
+/* Most are marked already, and are only looked at. */
+static void mark(_Atomic uint8_t *marks, uint32_t stack)
+{
+	if (!atomic_load_explicit(&marks[stack], memory_order_relaxed))
+		atomic_store_explicit(&marks[stack], 1, memory_order_relaxed);
+}
+
+static void mark_stacks(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct marking *k = context;
+	const struct nodes *nodes = &k->m->tables.nodes;
+	struct columns_window w;
+	uint64_t without = 0;
+
+	EACH_WINDOW(at, n, first, count)
+	{
+		const struct columns *c =
+			columns_window(&w, &k->m->allocations, at, n, WANT_stack | WANT_free_stack);
+
+		for (uint32_t i = at; i < at + n; i++) {
+			uint32_t stack = columns_stack(c, i), free_stack = columns_free_stack(c, i);
+
+			if (stack < nodes->count)
+				mark(k->used, stack);
+			if (free_stack < nodes->count)
+				mark(k->used_too, free_stack);
+			without += !node_is_known(nodes, stack);
+		}
 	}
+	k->without += without;
 }
 
 static uint32_t count_marks(const uint8_t *used, const struct nodes *nodes)
@@ -79,9 +105,9 @@ static void at_least(uint32_t *count, const struct model *m, const char *counter
 void stats_count_stacks(const struct model *m, struct stack_counts *ret_counts)
 {
 	const struct nodes *nodes = &m->tables.nodes;
-	const struct columns *c = &m->allocations;
 	uint8_t *used = xcalloc(nodes->count + 1, 1), *used_too = xcalloc(nodes->count + 1, 1);
-	uint64_t without = 0;
+	struct marking k = { m, (_Atomic uint8_t *)used, (_Atomic uint8_t *)used_too, 0 };
+	uint64_t without;
 
 	if (m->derived) {
 		*ret_counts = m->derived->counts;
@@ -89,10 +115,8 @@ void stats_count_stacks(const struct model *m, struct stack_counts *ret_counts)
 		free(used_too);
 		return;
 	}
-	mark_stacks(used, used_too, nodes, c);
-	for (uint32_t i = 0; i < c->count; i++)
-		without += !node_is_known(nodes, columns_stack(c, i));
-	without += mark_removed(used, m);
+	parallel_for(m->allocations.count, SCAN_BLOCK, mark_stacks, &k);
+	without = k.without + mark_removed(used, m);
 	*ret_counts = (struct stack_counts){
 		.stacks = count_marks(used, nodes),
 		.free_stacks = count_marks(used_too, nodes),
@@ -193,16 +217,12 @@ struct scan {
 	struct summing *parts;
 };
 
-static void scan_rows(void *context, unsigned worker, uint64_t first, uint64_t count)
+static void scan_window(struct scan *k, struct summing *s, const struct columns *c, uint32_t first,
+			uint32_t count)
 {
-	struct scan *k = context;
-	const struct columns *c = &k->m->allocations;
 	const struct removed *r = &k->m->tables.removed;
-	struct summing *s = &k->parts[worker];
 
-	if (!s->place)
-		summing_init(s, k->m);
-	for (uint32_t i = (uint32_t)first; i < first + count; i++) {
+	for (uint32_t i = first; i < first + count; i++) {
 		if (k->bits && !(k->bits[i / 64] >> (i % 64) & 1))
 			continue;
 		add_row(sum_of(s, columns_stack(c, i), tags_call(columns_tags(c, i)),
@@ -212,6 +232,22 @@ static void scan_rows(void *context, unsigned worker, uint64_t first, uint64_t c
 				? NEVER
 				: k->m->totals.peak_at);
 	}
+}
+
+static void scan_rows(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct scan *k = context;
+	struct summing *s = &k->parts[worker];
+	struct columns_window w;
+
+	if (!s->place)
+		summing_init(s, k->m);
+	EACH_WINDOW(at, n, first, count)
+	scan_window(k, s,
+		    columns_window(&w, &k->m->allocations, at, n,
+				   WANT_stack | WANT_tags | WANT_allocated_at | WANT_freed_at |
+					   WANT_size),
+		    at, n);
 }
 
 static void add_sum(struct stack_sum *to, const struct stack_sum *from)

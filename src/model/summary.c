@@ -11,6 +11,7 @@
 #include "base/xalloc.h"
 #include "model/model.h"
 #include "model/stats.h"
+#include "pairing/columns_window.h"
 #include "wire/event.h"
 
 #define BLOCK (1u << 16)
@@ -42,14 +43,19 @@ static uint32_t known(const struct nodes *nodes, uint32_t stack)
 static void find_block(void *context, unsigned worker, uint64_t first, uint64_t count)
 {
 	struct finding *f = context;
-	const struct columns *c = &f->m->allocations;
 	const struct nodes *nodes = &f->m->tables.nodes;
+	struct columns_window w;
 
-	for (uint64_t i = first; i < first + count; i++) {
-		_Atomic uint8_t *mark = &f->used[known(nodes, columns_stack(c, (uint32_t)i))];
+	EACH_WINDOW(at, n, first, count)
+	{
+		const struct columns *c = columns_window(&w, &f->m->allocations, at, n, WANT_stack);
 
-		if (!atomic_load_explicit(mark, memory_order_relaxed))
-			atomic_store_explicit(mark, 1, memory_order_relaxed);
+		for (uint32_t i = at; i < at + n; i++) {
+			_Atomic uint8_t *mark = &f->used[known(nodes, columns_stack(c, i))];
+
+			if (!atomic_load_explicit(mark, memory_order_relaxed))
+				atomic_store_explicit(mark, 1, memory_order_relaxed);
+		}
 	}
 }
 
@@ -91,16 +97,23 @@ struct summing {
 static void sum_block(void *context, unsigned worker, uint64_t first, uint64_t count)
 {
 	struct summing *t = context;
-	const struct columns *c = &t->m->allocations;
 	struct summary_sums *sums = t->sums[worker];
 	uint32_t *firsts = t->first[worker];
+	struct columns_window w;
 
-	for (uint32_t row = (uint32_t)first; row < first + count; row++) {
-		uint32_t i = summary_row_of(t->s, columns_stack(c, row));
+	EACH_WINDOW(at, n, first, count)
+	{
+		const struct columns *c =
+			columns_window(&w, &t->m->allocations, at, n,
+				       WANT_stack | WANT_size | WANT_allocated_at | WANT_freed_at);
 
-		firsts[i] = MIN(firsts[i], row);
-		summary_count(&sums[i], columns_size(c, row), columns_slack_of(c, row),
-			      columns_allocated_at(c, row), columns_freed_at(c, row));
+		for (uint32_t row = at; row < at + n; row++) {
+			uint32_t i = summary_row_of(t->s, columns_stack(c, row));
+
+			firsts[i] = MIN(firsts[i], row);
+			summary_count(&sums[i], columns_size(c, row), columns_slack_of(c, row),
+				      columns_allocated_at(c, row), columns_freed_at(c, row));
+		}
 	}
 }
 

@@ -67,9 +67,95 @@ void columns_grow(struct columns *c)
 		grow_in_memory(c);
 }
 
+static inline const struct packed_piece *piece_of(const struct columns *c, uint32_t row,
+						  enum packed_column column)
+{
+	const struct row_groups *g = &c->packed->groups;
+
+	return &g->groups[row >> g->bits].pieces[column];
+}
+
+static inline uint32_t place_of(const struct columns *c, uint32_t row)
+{
+	return row & ((1u << c->packed->groups.bits) - 1);
+}
+
+#define NUMBER(column)                                                                             \
+	packed_number(c->packed->groups.bytes, piece_of(c, row, PACKED_##column), place_of(c, row))
+#define WORD(column)                                                                               \
+	packed_word(c->packed->groups.bytes, piece_of(c, row, PACKED_##column), place_of(c, row))
+
+uint64_t columns_packed_allocated_at(const struct columns *c, uint32_t row)
+{
+	return NUMBER(ALLOCATED_AT);
+}
+
+uint64_t columns_packed_freed_at(const struct columns *c, uint32_t row)
+{
+	uint64_t lifetime = NUMBER(LIFETIME);
+
+	return lifetime ? NUMBER(ALLOCATED_AT) + lifetime : NEVER;
+}
+
+uint64_t columns_packed_address(const struct columns *c, uint32_t row)
+{
+	return NUMBER(ADDRESS);
+}
+
+uint64_t columns_packed_sizes(const struct columns *c, uint32_t row)
+{
+	return NUMBER(SIZE) | NUMBER(SLACK) << 48;
+}
+
+uint64_t columns_packed_tags(const struct columns *c, uint32_t row)
+{
+	return tags_join(WORD(MADE), WORD(ENDED));
+}
+
+uint32_t columns_packed_stack(const struct columns *c, uint32_t row)
+{
+	return (uint32_t)NUMBER(STACK);
+}
+
+uint32_t columns_packed_free_stack(const struct columns *c, uint32_t row)
+{
+	return (uint32_t)NUMBER(FREE_STACK);
+}
+
+uint32_t columns_packed_previous(const struct columns *c, uint32_t row)
+{
+	uint32_t before = (uint32_t)NUMBER(PREVIOUS);
+
+	return before ? row - before : NO_ALLOCATION;
+}
+
+uint32_t columns_packed_chain(const struct columns *c, uint32_t row)
+{
+	return (uint32_t)NUMBER(CHAIN) - 1;
+}
+
+uint32_t columns_packed_position(const struct columns *c, uint32_t row)
+{
+	return (uint32_t)NUMBER(POSITION);
+}
+
+static void release_packed(struct columns *c)
+{
+	struct columns_packed *p = c->packed;
+
+	pages_free((void *)p->groups.bytes, p->bytes_size);
+	pages_free((void *)p->groups.groups, p->groups_size);
+	free(p);
+	if (c->file)
+		close(c->file->fd);
+	free(c->file);
+}
+
 void columns_release(struct columns *c)
 {
-	if (c->file) {
+	if (c->packed) {
+		release_packed(c);
+	} else if (c->file) {
 		columns_unmap(c);
 	} else {
 #define X(type, name) pages_free(c->plain.name, (size_t)c->room * sizeof(type));

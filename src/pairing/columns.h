@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* Every allocation of a recording, one array per field: 60 bytes each.
+/* Every allocation of a recording, one array per field.
  *
- * They begin in anonymous memory.  Where there are many, they are moved into a file and go on in
- * it, so that the kernel can write them out instead of running out of memory; that file is what the
- * cache keeps (cache.h), and a cached one is mapped the same way, not to be written to.
+ * A recording's rows are packed while it is loaded (row_builder.h, row_group.h).  Where they are
+ * followed while they change they are plain, 60 bytes each.  Who reads asks columns_NAME() and need
+ * not know.
+ *
+ * Plain ones begin in anonymous memory.  Where there are many, they are moved into a file and go on
+ * in it, so that the kernel can write them out instead of running out of memory; that file is what
+ * the cache keeps (cache.h), and a cached one is mapped the same way, not to be written to.
  *
  * Row i is the i-th allocation in time, so allocated_at is sorted.  Times are stamps (ticks),
  * mended so that no two events of a recording share one: an allocation is alive at t exactly when
@@ -14,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "pairing/row_group.h"
 
 #define NEVER UINT64_MAX	 /* freed_at of what is alive at the end */
 #define NO_ALLOCATION UINT32_MAX /* previous of what is not from realloc */
@@ -61,8 +66,28 @@ struct columns_plain {
 #undef X
 };
 
+/* Where packed rows are in a file: the bytes of groups, and their table. */
+struct columns_place {
+	uint64_t offset, used, table_offset;
+	uint32_t group_count, group_bits;
+};
+
+/* Rows that are packed, and what they lie in. */
+struct columns_packed {
+	struct row_groups groups;
+	uint64_t used;			/* bytes of what groups.bytes points to */
+	size_t bytes_size, groups_size; /* of the mappings */
+};
+
+/* The rows of a realloc chain: see model/chains.h. */
+struct chain {
+	uint32_t first, last;
+	uint32_t length;
+};
+
 struct columns {
-	struct columns_plain plain;
+	struct columns_plain plain; /* where `packed` is NULL */
+	struct columns_packed *packed;
 	uint32_t count, room;
 	struct map large_slacks;   /* by row: what has no room in `sizes` */
 	struct columns_file *file; /* NULL: in anonymous memory */
@@ -73,14 +98,28 @@ struct columns {
 	uint32_t spill_at;
 };
 
+/* One of a row that is packed.  Loops over many rows unpack them first: columns_window.h.  Pure, so
+ * that loops over plain rows are none the worse for the call that they never make. */
+#define X(type, name)                                                                              \
+	__attribute__((pure, cold))                                                                \
+	type columns_packed_##name(const struct columns *c, uint32_t row);
+COLUMNS(X)
+#undef X
+
 #define X(type, name)                                                                              \
 	static inline type columns_##name(const struct columns *c, uint32_t row)                   \
 	{                                                                                          \
+		if (__builtin_expect(c->packed != NULL, 0))                                        \
+			return columns_packed_##name(c, row);                                      \
 		return c->plain.name[row];                                                         \
 	}                                                                                          \
+	/* Without a condition, which gcc would take for a reason to leave it out; where rows      \
+	 * are packed it asks for an address that nobody has, which does nothing. */               \
 	static inline void columns_prefetch_##name(const struct columns *c, uint32_t row)          \
 	{                                                                                          \
-		__builtin_prefetch(&c->plain.name[row]);                                           \
+		uintptr_t at = (uintptr_t)c->plain.name + row * sizeof(type);                      \
+                                                                                                   \
+		__builtin_prefetch((const void *)at);                                              \
 	}
 COLUMNS(X)
 #undef X
@@ -128,6 +167,26 @@ static inline uint64_t tags_freed(uint64_t tags, uint32_t thread, unsigned call,
 	       (uint64_t)thread << 22 | (uint64_t)(call & 127) << 51 | (uint64_t)flags << 58;
 }
 
+/* A half each, as row groups have them: who made it, and who ended it. */
+static inline uint32_t tags_made(uint64_t tags)
+{
+	return ((uint32_t)tags & TAG_THREAD_MAX) | (uint32_t)(tags >> 44 & 127) << 22 |
+	       (uint32_t)(tags >> 58 & 7) << 29;
+}
+
+static inline uint32_t tags_ended(uint64_t tags)
+{
+	return ((uint32_t)(tags >> 22) & TAG_THREAD_MAX) | (uint32_t)(tags >> 51 & 127) << 22 |
+	       (uint32_t)(tags >> 61) << 29;
+}
+
+static inline uint64_t tags_join(uint32_t made, uint32_t ended)
+{
+	return (made & TAG_THREAD_MAX) | (uint64_t)(ended & TAG_THREAD_MAX) << 22 |
+	       (uint64_t)(made >> 22 & 127) << 44 | (uint64_t)(ended >> 22 & 127) << 51 |
+	       (uint64_t)(made >> 29) << 58 | (uint64_t)(ended >> 29) << 61;
+}
+
 static inline uint32_t tags_thread(uint64_t tags)
 {
 	return (uint32_t)tags & TAG_THREAD_MAX;
@@ -170,10 +229,17 @@ void *columns_section(struct columns *c, uint64_t size, uint64_t *ret_offset);
  * the descriptor is still the caller's. */
 int columns_map(struct columns *c, int fd, uint64_t file_size, const struct columns_group *groups,
 		uint32_t group_count, uint32_t count);
+/* The same of packed rows.  Every group is checked. */
+int columns_map_packed(struct columns *c, int fd, uint64_t file_size,
+		       const struct columns_place *place, uint32_t count);
+/* Writes packed rows into a file that is empty so far, and keeps them there: 0 or -errno. */
+int columns_write_packed(struct columns *c, int fd);
 /* While rows are added: where they are more than fit into memory, sends those that were added some
  * time ago to the disk, so that the kernel need not wait for it when it needs their pages. */
 void columns_write_behind(struct columns *c);
 /* While rows are added, now and then: pre-faults the pages of the next rows. */
 void columns_write_ahead(struct columns *c);
+/* Packed rows are in this file, which ends there. */
+void columns_keep_file(struct columns *c, int fd, uint64_t end);
 /* No more will be added: gives back the room that the last group has beyond `count`. */
 void columns_trim(struct columns *c);

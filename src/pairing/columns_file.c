@@ -253,6 +253,73 @@ int columns_to_file(struct columns *c, int fd)
 	return 0;
 }
 
+void columns_keep_file(struct columns *c, int fd, uint64_t end)
+{
+	c->file = xcalloc(1, sizeof(*c->file));
+	c->file->fd = fd;
+	c->file->end = aligned(end);
+}
+
+int columns_write_packed(struct columns *c, int fd)
+{
+	const struct columns_packed *p = c->packed;
+	int error = scratch_reserve(fd, 0, COLUMNS_ALIGN + aligned(p->used));
+
+	if (!error)
+		error = write_at(fd, p->groups.bytes, p->used, COLUMNS_ALIGN);
+	if (!error)
+		columns_keep_file(c, fd, COLUMNS_ALIGN + p->used);
+	return error;
+}
+
+/* Every row once, and nothing that leads outside. */
+static bool are_good(const struct row_group *groups, const struct columns_place *place,
+		     uint32_t count)
+{
+	uint32_t rows = 1u << place->group_bits, left = count;
+
+	for (uint32_t i = 0; i < place->group_count; i++) {
+		if (!packed_is_good(&groups[i], place->used, rows) ||
+		    groups[i].rows != (left < rows ? left : rows))
+			return false;
+		left -= groups[i].rows;
+	}
+	return !left;
+}
+
+int columns_map_packed(struct columns *c, int fd, uint64_t file_size,
+		       const struct columns_place *place, uint32_t count)
+{
+	uint64_t table = (uint64_t)place->group_count * sizeof(struct row_group);
+	struct columns_packed *p;
+	void *bytes, *groups;
+
+	if (place->group_bits > PACKED_BITS_MAX || count > COLUMNS_MAX ||
+	    place->offset % COLUMNS_ALIGN || place->table_offset % COLUMNS_ALIGN ||
+	    place->offset > file_size || !place->used || place->used > file_size - place->offset ||
+	    place->table_offset > file_size || table > file_size - place->table_offset)
+		return -EINVAL;
+	bytes = mmap(NULL, place->used, PROT_READ, MAP_SHARED, fd, (off_t)place->offset);
+	groups = NULL;
+	if (table)
+		groups = mmap(NULL, table, PROT_READ, MAP_SHARED, fd, (off_t)place->table_offset);
+	if (bytes == MAP_FAILED || groups == MAP_FAILED || !are_good(groups, place, count)) {
+		if (bytes != MAP_FAILED)
+			munmap(bytes, place->used);
+		if (groups != MAP_FAILED)
+			pages_free(groups, table);
+		return -EINVAL;
+	}
+	p = xcalloc(1, sizeof(*p));
+	p->groups = (struct row_groups){ bytes, groups, place->group_count, place->group_bits };
+	p->used = p->bytes_size = place->used;
+	p->groups_size = table;
+	c->packed = p;
+	c->count = c->room = count;
+	columns_keep_file(c, fd, file_size);
+	return 0;
+}
+
 int columns_reserve(struct columns *c, uint64_t size)
 {
 	int error = scratch_reserve(c->file->fd, c->file->end, aligned(size));

@@ -9,6 +9,9 @@
 
 #define AHEAD_TABLE 24
 #define AHEAD_ROW 12
+#define AHEAD_END 6
+#define FORESEEN 16 /* more than AHEAD_ROW */
+#define AHEAD_UNUSED 6
 
 void pair_init(struct pair *p, struct columns *columns, struct threads *threads,
 	       struct markers *markers)
@@ -26,11 +29,19 @@ void pair_init(struct pair *p, struct columns *columns, struct threads *threads,
 void pair_recycle(struct pair *p)
 {
 	p->recycle = true;
-	p->closed = xreallocarray(NULL, PAIR_CLOSED, sizeof(*p->closed));
+	p->closed_room = p->builder ? PAIR_CLOSED_HOT : PAIR_CLOSED;
+	p->closed = xreallocarray(NULL, p->closed_room, sizeof(*p->closed));
+}
+
+void pair_into(struct pair *p, struct row_builder *b)
+{
+	p->builder = b;
+	pair_recycle(p);
 }
 
 void pair_release(struct pair *p)
 {
+	free(p->numbers);
 	live_release(&p->live);
 	free(p->rings);
 	free(p->closed);
@@ -85,14 +96,29 @@ static void forget_row(struct pair *p, uint32_t row)
 /* The row of a new block: one that has been closed for long, or one more. */
 static uint32_t new_row(struct pair *p)
 {
-	return p->unused_count ? p->unused[--p->unused_count] : p->columns->count;
+	const struct columns *c = p->columns;
+
+	if (!p->unused_count)
+		return c->count;
+	if (p->builder && p->unused_count > AHEAD_UNUSED) {
+		uint32_t soon = p->unused[p->unused_count - AHEAD_UNUSED];
+
+		__builtin_prefetch(&c->plain.allocated_at[soon], 1);
+		__builtin_prefetch(&c->plain.address[soon], 1);
+		__builtin_prefetch(&c->plain.sizes[soon], 1);
+		__builtin_prefetch(&c->plain.tags[soon], 1);
+		__builtin_prefetch(&c->plain.stack[soon], 1);
+		__builtin_prefetch(&c->plain.chain[soon], 1);
+		__builtin_prefetch(&p->numbers[soon], 1);
+	}
+	return p->unused[--p->unused_count];
 }
 
 static void recycle(struct pair *p, uint32_t row)
 {
-	uint32_t *place = &p->closed[p->closed_count % PAIR_CLOSED];
+	uint32_t *place = &p->closed[p->closed_count % p->closed_room];
 
-	if (p->closed_count++ >= PAIR_CLOSED && *place != NO_ALLOCATION) {
+	if (p->closed_count++ >= p->closed_room && *place != NO_ALLOCATION) {
 		forget_row(p, *place);
 		*xpush(p->unused, p->unused_count, p->unused_room) = *place;
 	}
@@ -102,7 +128,7 @@ static void recycle(struct pair *p, uint32_t row)
 /* It is alive again. */
 static void unclose(struct pair *p, uint32_t row)
 {
-	for (uint32_t i = 0; p->recycle && i < PAIR_CLOSED && i < p->closed_count; i++)
+	for (uint32_t i = 0; p->recycle && i < p->closed_room && i < p->closed_count; i++)
 		if (p->closed[i] == row)
 			p->closed[i] = NO_ALLOCATION;
 }
@@ -111,9 +137,14 @@ static void close_row(struct pair *p, uint32_t row, uint64_t at, uint32_t stack,
 {
 	struct columns *c = p->columns;
 
-	c->plain.freed_at[row] = at;
-	c->plain.free_stack[row] = stack;
 	c->plain.tags[row] = tags;
+	if (p->builder) {
+		row_builder_end(p->builder, p->numbers[row], at - c->plain.allocated_at[row], tags,
+				stack);
+	} else {
+		c->plain.freed_at[row] = at;
+		c->plain.free_stack[row] = stack;
+	}
 	p->totals.live_count--;
 	p->totals.live_bytes -= columns_size(c, row);
 	if (p->recycle)
@@ -160,6 +191,7 @@ static void displace(struct pair *p, uint32_t row, uint64_t at, uint32_t by, uin
 	p->displaced[p->displaced_next].row = row;
 	p->displaced[p->displaced_next].by = by;
 	p->displaced[p->displaced_next].ring = ring;
+	p->displaced[p->displaced_next].at = at;
 	p->displaced_next = (p->displaced_next + 1) % PAIR_DISPLACED;
 	p->any_displaced = true;
 }
@@ -171,8 +203,12 @@ static uint32_t bring_back(struct pair *p, unsigned i)
 
 	p->displaced[i].by = NO_ALLOCATION;
 	p->columns->plain.tags[row] &= ~((uint64_t)TAG_FREE_LOST << 58);
-	p->columns->plain.freed_at[row] = NEVER;
+	if (!p->builder)
+		p->columns->plain.freed_at[row] = NEVER;
 	unclose(p, row);
+	if (p->builder)
+		row_builder_end(p->builder, p->numbers[row], 0, p->columns->plain.tags[row],
+				STACK_NONE);
 	p->totals.implicit_frees--;
 	p->totals.mended++;
 	p->totals.live_count++;
@@ -199,7 +235,7 @@ static uint32_t displaced_at(struct pair *p, uint64_t address, uint32_t ring, ui
 
 		if (p->displaced[i].by != NO_ALLOCATION && p->displaced[i].ring != ring &&
 		    columns_address(p->columns, row) == address &&
-		    at <= columns_freed_at(p->columns, row) + PAIR_INVERSION)
+		    at <= p->displaced[i].at + PAIR_INVERSION)
 			return bring_back(p, i);
 	}
 	return NO_ALLOCATION;
@@ -225,6 +261,18 @@ static uint32_t pair_take_row(struct pair *p, const struct event *e, uint32_t ri
 	return before;
 }
 
+static void begin_number(struct pair *p, uint32_t row, const struct pair_ring *r,
+			 const struct event *e, uint64_t at)
+{
+	if (row >= p->number_room) {
+		p->number_room = p->columns->room;
+		p->numbers = xreallocarray(p->numbers, p->number_room, sizeof(*p->numbers));
+	}
+	p->numbers[row] = row_builder_begin(
+		p->builder, at, event_address(e), event_size(e), event_slack(e),
+		tags_make(r->thread, event_call(e), event_flags(e)), event_stack(e));
+}
+
 static uint32_t open_row(struct pair *p, struct pair_ring *r, const struct event *e, uint64_t at)
 {
 	struct columns *c = p->columns;
@@ -232,20 +280,27 @@ static uint32_t open_row(struct pair *p, struct pair_ring *r, const struct event
 	uint32_t row = p->recycle ? new_row(p) : c->count, old;
 	uint64_t size = event_size(e);
 
-	if (row >= COLUMNS_MAX) {
+	if (row >= COLUMNS_MAX || (p->builder && row_builder_count(p->builder) >= COLUMNS_MAX)) {
 		p->overflowed = true;
 		return NO_ALLOCATION;
 	}
 	if (row == c->room)
 		columns_grow(c);
+	if (p->builder)
+		begin_number(p, row, r, e, at);
 	c->plain.allocated_at[row] = at;
-	c->plain.freed_at[row] = NEVER;
 	c->plain.address[row] = event_address(e);
-	columns_set_size(c, row, size, event_slack(e));
 	c->plain.tags[row] = tags_make(r->thread, event_call(e), event_flags(e));
 	c->plain.stack[row] = event_stack(e);
-	c->plain.free_stack[row] = STACK_NONE;
-	c->plain.previous[row] = NO_ALLOCATION;
+	if (p->builder) {
+		c->plain.sizes[row] = size;
+		c->plain.chain[row] = NO_CHAIN;
+	} else {
+		columns_set_size(c, row, size, event_slack(e));
+		c->plain.freed_at[row] = NEVER;
+		c->plain.free_stack[row] = STACK_NONE;
+		c->plain.previous[row] = NO_ALLOCATION;
+	}
 	c->count += row == c->count;
 
 	old = live_add(&p->live, c, row);
@@ -354,6 +409,13 @@ static uint32_t pop_pending(struct pair_ring *r)
 	return r->pending_count ? r->pending[--r->pending_count] : NO_ALLOCATION;
 }
 
+static void link_numbers(struct pair *p, uint32_t row, uint32_t old)
+{
+	uint32_t *chains = p->columns->plain.chain;
+
+	chains[row] = row_builder_link(p->builder, p->numbers[row], p->numbers[old], chains[old]);
+}
+
 static uint32_t reallocated(struct pair *p, struct pair_ring *r, const struct event *e, uint64_t at)
 {
 	uint32_t old = pop_pending(r), row;
@@ -364,8 +426,11 @@ static uint32_t reallocated(struct pair *p, struct pair_ring *r, const struct ev
 	}
 	row = open_row(p, r, e, at);
 	if (row != NO_ALLOCATION) {
-		p->columns->plain.previous[row] = old;
 		p->totals.reallocations++;
+		if (!p->builder)
+			p->columns->plain.previous[row] = old;
+		else if (old != NO_ALLOCATION)
+			link_numbers(p, row, old);
 	}
 	return row;
 }
@@ -567,34 +632,53 @@ static inline bool ends_a_block(const struct event *e)
 	return event_op(e) == OP_FREE || event_op(e) == OP_REALLOC_FROM;
 }
 
-static inline void ask_for_row(const struct pair *p, const struct event *e)
+/* Returns the row that the event will end, as far as that can be foreseen. */
+static inline uint32_t ask_for_row(const struct pair *p, const struct event *e)
 {
 	const struct columns *c = p->columns;
 	uint32_t row;
 
 	if (!ends_a_block(e))
-		return;
+		return NO_ALLOCATION;
 	row = live_guess(&p->live, event_address(e));
 	if (row == NO_ALLOCATION)
-		return;
+		return row;
 	__builtin_prefetch(&c->plain.address[row]);
 	__builtin_prefetch(&c->plain.sizes[row]);
+	__builtin_prefetch(&c->plain.tags[row], 1);
+	if (p->builder) {
+		__builtin_prefetch(&c->plain.allocated_at[row]);
+		__builtin_prefetch(&p->numbers[row]);
+		return row;
+	}
 	__builtin_prefetch(&c->plain.freed_at[row], 1);
 	__builtin_prefetch(&c->plain.free_stack[row], 1);
-	__builtin_prefetch(&c->plain.tags[row], 1);
+	return row;
+}
+
+/* The row is at hand by now: where its end will be written. */
+static inline void ask_for_end(const struct pair *p, uint32_t row)
+{
+	if (row != NO_ALLOCATION)
+		row_builder_prefetch(p->builder, p->numbers[row]);
 }
 
 void pair_events(struct pair *p, const struct pair_item *items, size_t n)
 {
+	uint32_t foreseen[FORESEEN];
+
 	for (size_t i = 0; i < n && i < AHEAD_TABLE; i++)
 		live_prefetch(&p->live, event_address(items[i].event));
 	for (size_t i = 0; i < n && i < AHEAD_ROW; i++)
-		ask_for_row(p, items[i].event);
+		foreseen[i] = ask_for_row(p, items[i].event);
 	for (size_t i = 0; i < n; i++) {
 		if (i + AHEAD_TABLE < n)
 			live_prefetch(&p->live, event_address(items[i + AHEAD_TABLE].event));
 		if (i + AHEAD_ROW < n)
-			ask_for_row(p, items[i + AHEAD_ROW].event);
+			foreseen[(i + AHEAD_ROW) % FORESEEN] =
+				ask_for_row(p, items[i + AHEAD_ROW].event);
+		if (p->builder && i + AHEAD_END < n)
+			ask_for_end(p, foreseen[(i + AHEAD_END) % FORESEEN]);
 		one_event(p, items[i].event, items[i].ring);
 	}
 	p->totals.last_at = p->now;

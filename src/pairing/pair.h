@@ -16,6 +16,7 @@
 #include "pairing/live.h"
 #include "pairing/map_calls.h"
 #include "pairing/markers.h"
+#include "pairing/row_builder.h"
 #include "pairing/threads.h"
 #include "wire/event.h"
 
@@ -42,7 +43,8 @@ struct totals {
 #define PAIR_DISPLACED 32    /* inversions that are remembered */
 #define PAIR_EARLY 256	     /* ends without a beginning that are remembered, by address */
 #define PAIR_DOUBTS 4096     /* blocks that may have ended before they began, by row */
-#define PAIR_CLOSED 16384    /* rows that were closed last are not used again */
+#define PAIR_CLOSED 16384    /* rows that were closed last are not used again … */
+#define PAIR_CLOSED_HOT 512  /* … so few where rows should stay in the processor's cache */
 #define PAIR_INVERSION 16384 /* ticks: two events further apart were not inverted */
 
 struct pair_ring {
@@ -84,14 +86,21 @@ struct pair {
 	/* Rows of blocks that are gone are used again, so that memory is bounded by what is alive.
 	 * Not at once: an inversion may bring one back. */
 	bool recycle;
-	uint32_t *closed; /* the last PAIR_CLOSED of them */
+	uint32_t *closed; /* the last `closed_room` of them */
+	uint32_t closed_room;
 	uint64_t closed_count;
+	/* Not NULL: allocations are given to it, and the columns are only what is alive, with
+	 * these rows of the builder's. */
+	struct row_builder *builder;
+	uint32_t *numbers;
+	uint32_t number_room;
 	uint32_t *unused; /* closed before that */
 	size_t unused_count, unused_room;
 	bool early_end; /* the observer is told of what came before its block's allocation */
 	struct {
 		uint32_t row, by; /* `row` was taken for freed when its address became `by`'s */
-		uint32_t ring;	  /* that allocated `by` */
+		uint32_t ring;	  /* that allocated `by` … */
+		uint64_t at;	  /* … and when */
 	} displaced[PAIR_DISPLACED];
 	unsigned displaced_next;
 	bool any_displaced; /* ever */
@@ -120,5 +129,7 @@ void pair_init(struct pair *p, struct columns *columns, struct threads *threads,
 void pair_release(struct pair *p);
 /* From now on rows are used again: for callers that look at them only while their blocks live. */
 void pair_recycle(struct pair *p);
+/* The same, and all of them are given to a builder, which stays the caller's. */
+void pair_into(struct pair *p, struct row_builder *b);
 /* Takes n events; those of one ring in that ring's order, altogether in order of time. */
 void pair_events(struct pair *p, const struct pair_item *items, size_t n);

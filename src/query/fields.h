@@ -16,11 +16,10 @@ static inline struct chain chain_of(const struct model *m, uint32_t row)
 }
 
 /* From the allocation of a row to the end of another one. */
-static inline uint64_t lifetime_ticks(const struct model *m, const struct model_clock *clock,
+static inline uint64_t lifetime_ticks(const struct columns *c, const struct model_clock *clock,
 				      uint32_t first, uint32_t last)
 {
-	uint64_t from = columns_allocated_at(&m->allocations, first);
-	uint64_t freed = columns_freed_at(&m->allocations, last),
+	uint64_t from = columns_allocated_at(c, first), freed = columns_freed_at(c, last),
 		 to = freed == NEVER ? clock->end : freed;
 
 	return to > from ? to - from : 0;

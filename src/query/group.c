@@ -121,13 +121,10 @@ class_of(const struct grouping *g, enum group_kind kind, const struct columns *c
 }
 
 /* One loop for each kind: what kind it is is known when it is compiled. */
-static inline __attribute__((always_inline)) void sum_kind(const struct grouping *g,
-							   enum group_kind kind, uint32_t lanes,
-							   struct summary_sums *sums,
-							   uint32_t first, uint32_t count)
+static inline __attribute__((always_inline)) void
+sum_kind(const struct grouping *g, enum group_kind kind, uint32_t lanes, struct summary_sums *sums,
+	 const struct columns *c, uint32_t first, uint32_t count)
 {
-	const struct columns *c = &g->v->model->allocations;
-
 	for (uint32_t base = first; base < first + count; base += 64) {
 		for (uint64_t word = view_word(g->v, base / 64); word; word &= word - 1) {
 			uint32_t row = base + (uint32_t)__builtin_ctzll(word);
@@ -140,31 +137,42 @@ static inline __attribute__((always_inline)) void sum_kind(const struct grouping
 	}
 }
 
-static void group_sum_block(void *context, unsigned worker, uint64_t from, uint64_t rows)
+static void sum_window(const struct grouping *g, struct summary_sums *sums, const struct columns *c,
+		       uint32_t first, uint32_t count)
 {
-	struct grouping *g = context;
-	struct summary_sums *sums = g->sums[worker];
-	uint32_t first = (uint32_t)from, count = (uint32_t)rows;
-
 	switch (g->kind) {
 	case GROUP_THREAD:
-		sum_kind(g, GROUP_THREAD, LANES, sums, first, count);
+		sum_kind(g, GROUP_THREAD, LANES, sums, c, first, count);
 		return;
 	case GROUP_CALL:
-		sum_kind(g, GROUP_CALL, LANES, sums, first, count);
+		sum_kind(g, GROUP_CALL, LANES, sums, c, first, count);
 		return;
 	case GROUP_SIZE:
-		sum_kind(g, GROUP_SIZE, LANES, sums, first, count);
+		sum_kind(g, GROUP_SIZE, LANES, sums, c, first, count);
 		return;
 	case GROUP_SIZE_CLASS:
-		sum_kind(g, GROUP_SIZE_CLASS, LANES, sums, first, count);
+		sum_kind(g, GROUP_SIZE_CLASS, LANES, sums, c, first, count);
 		return;
 	case GROUP_LIFETIME:
-		sum_kind(g, GROUP_LIFETIME, LANES, sums, first, count);
+		sum_kind(g, GROUP_LIFETIME, LANES, sums, c, first, count);
 		return;
 	default:
-		sum_kind(g, GROUP_STACK, 1, sums, first, count);
+		sum_kind(g, GROUP_STACK, 1, sums, c, first, count);
 	}
+}
+
+static void group_sum_block(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct grouping *g = context;
+	unsigned wanted = WANT_size | WANT_allocated_at | WANT_freed_at;
+	struct columns_window w;
+
+	if (g->kind == GROUP_THREAD || g->kind == GROUP_CALL)
+		wanted |= WANT_tags;
+	else if (g->summary)
+		wanted |= WANT_stack;
+	EACH_WINDOW(at, n, first, count)
+	sum_window(g, g->sums[worker], view_window(g->v, &w, at, n, wanted), at, n);
 }
 
 static uint32_t classes_of(const struct grouping *g)

@@ -89,14 +89,9 @@ static void tally_large(struct counts *k, uint64_t size, const struct tally *mor
 	k->large[index].slack += more->slack;
 }
 
-static void count_block(void *context, unsigned worker, uint64_t first, uint64_t count)
+static void count_window(const struct counting *n, struct counts *k, const struct columns *c,
+			 uint32_t first, uint32_t count)
 {
-	struct counting *n = context;
-	const struct columns *c = &n->v->model->allocations;
-	struct counts *k = &n->counts[worker];
-
-	if (!k->small)
-		k->small = xcalloc(SMALL, sizeof(*k->small));
 	VIEW_EACH(n->v, first, count, row)
 	{
 		uint64_t size = columns_size(c, row);
@@ -111,6 +106,22 @@ static void count_block(void *context, unsigned worker, uint64_t first, uint64_t
 		else
 			tally_large(k, size, &one);
 	}
+}
+
+static void count_block(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct counting *n = context;
+	struct counts *k = &n->counts[worker];
+	struct columns_window w;
+
+	if (!k->small)
+		k->small = xcalloc(SMALL, sizeof(*k->small));
+	EACH_WINDOW(at, rows, first, count)
+	count_window(n, k,
+		     view_window(n->v, &w, at, rows,
+				 WANT_size | WANT_allocated_at | WANT_freed_at |
+					 measuring_wants(&n->how)),
+		     at, rows);
 }
 
 ORDER(by_bytes, struct size_row, FALLING(weight.bytes) ?: RISING(size))

@@ -72,16 +72,46 @@ struct measuring measuring_of(const struct model *m, enum measure measure, uint6
 	return how;
 }
 
+bool measuring_may_take(const struct measuring *how, const struct columns *c, uint32_t first,
+			uint32_t count)
+{
+	const struct row_groups *g;
+
+	if (!c->packed || how->measure == MEASURE_ALLOCATED || how->measure == MEASURE_TEMPORARY ||
+	    how->measure == MEASURE_SHORT_LIVED)
+		return true;
+	g = &c->packed->groups;
+	for (uint32_t i = first >> g->bits; i <= (first + count - 1) >> g->bits; i++) {
+		const struct row_group *group = &g->groups[i];
+
+		if (group->alive)
+			return true;
+		if (how->measure != MEASURE_LEAKED && group->freed_high > how->at &&
+		    group->pieces[PACKED_ALLOCATED_AT].low <= how->at)
+			return true;
+	}
+	return false;
+}
+
 struct weight measuring_total(const struct model *m, const struct measuring *how)
 {
-	const struct columns *c = &m->allocations;
+	const struct columns *all = &m->allocations;
+	struct columns_window w;
 	struct weight sum = { 0 };
 
-	for (uint32_t i = 0; i < c->count; i++) {
-		if (!measuring_takes(how, c, i))
+	EACH_WINDOW(at, n, 0, all->count)
+	{
+		const struct columns *c;
+
+		if (!measuring_may_take(how, all, at, n))
 			continue;
-		sum.bytes += columns_size(c, i);
-		sum.count++;
+		c = columns_window(&w, all, at, n, WANT_size | measuring_wants(how));
+		for (uint32_t i = at; i < at + n; i++) {
+			if (!measuring_takes(how, c, i))
+				continue;
+			sum.bytes += columns_size(c, i);
+			sum.count++;
+		}
 	}
 	return sum;
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "model/model.h"
+#include "pairing/columns_window.h"
 
 enum measure {
 	MEASURE_LEAKED,	     /* never freed */
@@ -76,6 +77,24 @@ static inline bool measuring_takes(const struct measuring *how, const struct col
 	}
 	return true;
 }
+
+/* The columns that measuring_takes() looks at. */
+static inline unsigned measuring_wants(const struct measuring *how)
+{
+	switch (how->measure) {
+	case MEASURE_ALLOCATED:
+	case MEASURE_COUNT:
+		return 0;
+	case MEASURE_TEMPORARY:
+		return WANT_tags;
+	default:
+		return WANT_allocated_at | WANT_freed_at;
+	}
+}
+
+/* May it take any of these rows?  Packed groups say what they have. */
+bool measuring_may_take(const struct measuring *how, const struct columns *c, uint32_t first,
+			uint32_t count);
 
 /* Is it about what is alive at the stamp `at`? */
 static inline bool measuring_has_moment(const struct measuring *how)

@@ -137,20 +137,25 @@ static void fill_part(void *context, unsigned worker, uint64_t first, uint64_t c
 static void sum_before(void *context, unsigned worker, uint64_t first, uint64_t count)
 {
 	struct filling *f = context;
-	const struct columns *c = &f->v->model->allocations;
+	struct columns_window w;
 	struct sum sum = { 0 };
 
-	for (uint64_t i = first; i < first + count; i++) {
-		int64_t size;
+	EACH_WINDOW(at, n, first, count)
+	{
+		const struct columns *c = view_window(f->v, &w, at, n, WANT_size | WANT_freed_at);
 
-		if (columns_freed_at(c, i) < f->s->from || !view_has(f->v, (uint32_t)i))
-			continue;
-		size = (int64_t)columns_size(c, (uint32_t)i);
-		sum.bytes += size;
-		sum.count++;
-		if (columns_freed_at(c, i) == NEVER) {
-			sum.leaked_bytes += size;
-			sum.leaked_count++;
+		VIEW_EACH(f->v, at, n, i)
+		{
+			int64_t size = (int64_t)columns_size(c, i);
+
+			if (columns_freed_at(c, i) < f->s->from)
+				continue;
+			sum.bytes += size;
+			sum.count++;
+			if (columns_freed_at(c, i) == NEVER) {
+				sum.leaked_bytes += size;
+				sum.leaked_count++;
+			}
 		}
 	}
 	f->before[worker].bytes += sum.bytes;

@@ -21,13 +21,11 @@ static uint32_t point_of(const struct drawing *d, uint64_t stamp)
 	return at < d->s->points - 1 ? (uint32_t)at : d->s->points - 1;
 }
 
-static void draw_block(void *context, unsigned worker, uint64_t first, uint64_t count)
+static void draw_window(const struct drawing *d, int64_t *changes, const struct columns *c,
+			uint32_t first, uint32_t count)
 {
-	struct drawing *d = context;
 	const struct sparks *s = d->s;
 	const struct model *m = s->view->model;
-	const struct columns *c = &m->allocations;
-	int64_t *changes = d->changes[worker];
 
 	VIEW_EACH(s->view, first, count, row)
 	{
@@ -44,6 +42,17 @@ static void draw_block(void *context, unsigned worker, uint64_t first, uint64_t 
 			changes[(size_t)curve * s->points +
 				point_of(d, columns_freed_at(c, row))] -= size;
 	}
+}
+
+static void draw_block(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct drawing *d = context;
+	unsigned wanted = WANT_size | WANT_allocated_at | WANT_freed_at |
+			  (d->s->by_thread ? WANT_tags : WANT_stack);
+	struct columns_window w;
+
+	EACH_WINDOW(at, n, first, count)
+	draw_window(d, d->changes[worker], view_window(d->s->view, &w, at, n, wanted), at, n);
 }
 
 void sparks_draw(struct sparks *s)

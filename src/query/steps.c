@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/order.h"
+#include "pairing/columns_window.h"
 #include "query/fields.h"
 #include "query/map_ranges.h"
 
@@ -77,12 +78,11 @@ static void run_allocated(const struct columns *c, uint64_t low, uint64_t high, 
 		SCAN(IN_RANGE(columns_allocated_at(c, row)));
 }
 
-static void run_number(const struct plan *p, const struct step *s, uint32_t first, uint32_t words,
-		       const uint64_t *mask, uint64_t *out)
+static void run_number(const struct plan *p, const struct step *s, const struct columns *c,
+		       uint32_t first, uint32_t words, const uint64_t *mask, uint64_t *out)
 {
 	const struct model *m = p->m;
 	const struct model_clock *clock = &p->clock;
-	const struct columns *c = &m->allocations;
 	const struct markers *markers = &m->tables.markers;
 	uint64_t low = s->low, span = s->high - s->low;
 	size_t marker;
@@ -106,11 +106,9 @@ static void run_number(const struct plan *p, const struct step *s, uint32_t firs
 	}
 }
 
-static void run_flag(const struct plan *p, const struct step *s, uint32_t first, uint32_t words,
-		     const uint64_t *mask, uint64_t *out)
+static void run_flag(const struct plan *p, const struct step *s, const struct columns *c,
+		     uint32_t first, uint32_t words, const uint64_t *mask, uint64_t *out)
 {
-	const struct columns *c = &p->m->allocations;
-
 	switch ((enum flag)s->which) {
 	case FLAG_LEAKED:
 		SCAN(columns_freed_at(c, row) == NEVER);
@@ -180,32 +178,57 @@ static void run_not(const struct plan *p, const struct step *s, uint32_t first, 
 		out[w] = mask[w] & ~found[w];
 }
 
-void step_run(const struct plan *p, const struct step *s, uint32_t first, uint32_t words,
-	      const uint64_t *mask, uint64_t *out)
+/* What a step compares, of the rows in question alone; 0: of other rows too, or none. */
+static unsigned wanted_by(const struct step *s)
 {
-	const struct columns *c = &p->m->allocations;
+	static const unsigned by_number[] = {
+		[ROW_ALLOCATED] = WANT_allocated_at,
+		[ROW_MARKER] = WANT_allocated_at,
+		[ROW_FREED] = WANT_freed_at,
+		[ROW_LIFETIME] = WANT_allocated_at | WANT_freed_at,
+		[ROW_SIZE] = WANT_size,
+		[ROW_USABLE_SIZE] = WANT_size,
+		[ROW_SLACK] = WANT_size,
+		[ROW_ADDRESS] = WANT_address,
+		[ROW_POSITION] = WANT_position,
+	};
 
 	switch (s->kind) {
-	case STEP_NOTHING:
-		memset(out, 0, words * sizeof(*out));
-		return;
-	case STEP_ALL:
-		memcpy(out, mask, words * sizeof(*out));
-		return;
-	case STEP_AND:
-		run_and(p, s, first, words, mask, out);
-		return;
-	case STEP_OR:
-		run_or(p, s, first, words, mask, out);
-		return;
-	case STEP_NOT:
-		run_not(p, s, first, words, mask, out);
-		return;
 	case STEP_NUMBER:
-		run_number(p, s, first, words, mask, out);
+		return (size_t)s->which < sizeof(by_number) / sizeof(by_number[0])
+			       ? by_number[s->which]
+			       : 0;
+	case STEP_FLAG:
+		return s->which == FLAG_LEAKED	       ? WANT_freed_at
+		       : s->which == FLAG_OTHER_THREAD ? WANT_freed_at | WANT_tags
+						       : 0;
+	case STEP_MAP:
+		return WANT_address | WANT_size | WANT_allocated_at | WANT_freed_at;
+	case STEP_TAGS:
+	case STEP_THREADS:
+	case STEP_CALLS:
+		return WANT_tags;
+	case STEP_STACKS:
+		return WANT_stack;
+	case STEP_FREE_STACKS:
+		return WANT_freed_at | WANT_tags | WANT_free_stack;
+	case STEP_FREE_THREADS:
+	case STEP_FREE_CALLS:
+		return WANT_freed_at | WANT_tags;
+	default:
+		return 0;
+	}
+}
+
+static void scan(const struct plan *p, const struct step *s, const struct columns *c,
+		 uint32_t first, uint32_t words, const uint64_t *mask, uint64_t *out)
+{
+	switch (s->kind) {
+	case STEP_NUMBER:
+		run_number(p, s, c, first, words, mask, out);
 		return;
 	case STEP_FLAG:
-		run_flag(p, s, first, words, mask, out);
+		run_flag(p, s, c, first, words, mask, out);
 		return;
 	case STEP_MAP:
 		SCAN(map_ranges_overlap(s->map, columns_address(c, row), columns_size(c, row),
@@ -232,5 +255,88 @@ void step_run(const struct plan *p, const struct step *s, uint32_t first, uint32
 	case STEP_FREE_CALLS:
 		SCAN(has_free(c, row) && bit_get(s->bits, tags_free_call(columns_tags(c, row))));
 		return;
+	default: /* not about columns */
+		return;
+	}
+}
+
+/* Packed groups say how small and how large a number is in them: most often that is enough. */
+static bool zone_answers(const struct step *s, const struct columns *c, uint32_t first,
+			 uint32_t words, const uint64_t *mask, uint64_t *out)
+{
+	uint32_t count = MIN(words * 64, c->count - first);
+	enum packed_column column;
+	uint64_t low, high;
+
+	if (s->kind != STEP_NUMBER)
+		return false;
+	if (s->which == ROW_SIZE)
+		column = PACKED_SIZE;
+	else if (s->which == ROW_ADDRESS)
+		column = PACKED_ADDRESS;
+	else if (s->which == ROW_ALLOCATED)
+		column = PACKED_ALLOCATED_AT;
+	else if (s->which == ROW_POSITION)
+		column = PACKED_POSITION;
+	else
+		return false;
+	columns_zone(c, column, first, count, &low, &high);
+	if (low > s->high || high < s->low)
+		memset(out, 0, words * sizeof(*out));
+	else if (low >= s->low && high <= s->high)
+		memcpy(out, mask, words * sizeof(*out));
+	else
+		return false;
+	return true;
+}
+
+/* A window at a time, where enough of it is in question. */
+static void scan_packed(const struct plan *p, const struct step *s, uint32_t first, uint32_t words,
+			const uint64_t *mask, uint64_t *out)
+{
+	const struct columns *all = &p->m->allocations, *c;
+	unsigned wanted = wanted_by(s);
+	struct columns_window w;
+
+	if (zone_answers(s, all, first, words, mask, out))
+		return;
+	for (uint32_t at = 0, n; at < words; at += n) {
+		uint32_t row = first + at * 64, in_question = 0;
+
+		n = MIN(words - at, WINDOW_ROWS / 64);
+		for (uint32_t i = at; i < at + n; i++)
+			in_question += (uint32_t)__builtin_popcountll(mask[i]);
+		c = all;
+		if (wanted && in_question > n * FEW / 2)
+			c = columns_window_unpack(&w, all, row, MIN(n * 64, all->count - row),
+						  wanted);
+		scan(p, s, c, row, n, mask + at, out + at);
+	}
+}
+
+void step_run(const struct plan *p, const struct step *s, uint32_t first, uint32_t words,
+	      const uint64_t *mask, uint64_t *out)
+{
+	switch (s->kind) {
+	case STEP_NOTHING:
+		memset(out, 0, words * sizeof(*out));
+		return;
+	case STEP_ALL:
+		memcpy(out, mask, words * sizeof(*out));
+		return;
+	case STEP_AND:
+		run_and(p, s, first, words, mask, out);
+		return;
+	case STEP_OR:
+		run_or(p, s, first, words, mask, out);
+		return;
+	case STEP_NOT:
+		run_not(p, s, first, words, mask, out);
+		return;
+	default:
+		if (p->m->allocations.packed)
+			scan_packed(p, s, first, words, mask, out);
+		else
+			scan(p, s, &p->m->allocations, first, words, mask, out);
 	}
 }

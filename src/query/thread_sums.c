@@ -13,16 +13,15 @@ struct summing {
 	struct thread_sums **sums; /* by worker, then by thread; first and last are stamps */
 };
 
-static void sum_threads_block(void *context, unsigned worker, uint64_t first, uint64_t count)
+static void sum_threads_window(const struct summing *s, struct thread_sums *sums,
+			       const struct columns *c, uint32_t first, uint32_t count)
 {
-	struct summing *s = context;
-	const struct columns *c = &s->v->model->allocations;
 	bool has_peak = s->v->model->totals.peak_bytes;
 
 	VIEW_EACH(s->v, first, count, row)
 	{
 		uint64_t size = columns_size(c, row), tags = columns_tags(c, row);
-		struct thread_sums *t = &s->sums[worker][tags_thread(tags)];
+		struct thread_sums *t = &sums[tags_thread(tags)];
 		bool freed = columns_freed_at(c, row) != NEVER;
 
 		if (!t->allocated_count || columns_allocated_at(c, row) < t->first_ns)
@@ -48,6 +47,18 @@ static void sum_threads_block(void *context, unsigned worker, uint64_t first, ui
 			t->temporary_count++;
 		}
 	}
+}
+
+static void sum_threads_block(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct summing *s = context;
+	struct columns_window w;
+
+	EACH_WINDOW(at, n, first, count)
+	sum_threads_window(s, s->sums[worker],
+			   view_window(s->v, &w, at, n,
+				       WANT_size | WANT_tags | WANT_allocated_at | WANT_freed_at),
+			   at, n);
 }
 
 static void add_thread(struct thread_sums *to, const struct thread_sums *t)

@@ -22,15 +22,20 @@ struct selecting {
 
 static void sum_block(struct selecting *s, unsigned worker, uint32_t first, uint32_t count)
 {
-	const struct columns *c = &s->v->model->allocations;
-	uint64_t n = 0, bytes = 0;
+	struct columns_window w;
+	uint64_t rows = 0, bytes = 0;
 
-	VIEW_EACH(s->v, first, count, row)
+	EACH_WINDOW(at, n, first, count)
 	{
-		n++;
-		bytes += columns_size(c, row);
+		const struct columns *c = view_window(s->v, &w, at, n, WANT_size);
+
+		VIEW_EACH(s->v, at, n, row)
+		{
+			rows++;
+			bytes += columns_size(c, row);
+		}
 	}
-	s->sums[worker].count += n;
+	s->sums[worker].count += rows;
 	s->sums[worker].bytes += bytes;
 }
 
@@ -80,6 +85,24 @@ struct view *view_new(const struct model *m, struct locations *p, const struct f
 	free(s.sums);
 	plan_free(plan);
 	return v;
+}
+
+/* A row by itself takes as long as a dozen that are unpacked one after the other. */
+#define WORTH_UNPACKING 16
+
+const struct columns *view_window(const struct view *v, struct columns_window *w, uint32_t first,
+				  uint32_t count, unsigned wanted)
+{
+	const struct columns *c = &v->model->allocations;
+	uint32_t matching = 0;
+
+	if (!c->packed)
+		return c;
+	for (uint32_t i = first / 64; v->bits && i * 64 < first + count; i++)
+		matching += (uint32_t)__builtin_popcountll(v->bits[i]);
+	if (v->bits && matching <= count / WORTH_UNPACKING)
+		return c;
+	return columns_window_unpack(w, c, first, count, wanted);
 }
 
 struct view *view_free(struct view *v)

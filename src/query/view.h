@@ -7,8 +7,14 @@
  *
  *	static void work(void *context, unsigned worker, uint64_t first, uint64_t count)
  *	{
- *		VIEW_EACH(v, first, count, row)
- *			… row …
+ *		struct columns_window w;
+ *
+ *		EACH_WINDOW(at, n, first, count) {
+ *			const struct columns *c = view_window(v, &w, at, n, WANT_size);
+ *
+ *			VIEW_EACH(v, at, n, row)
+ *				… columns_size(c, row) …
+ *		}
  *	}
  *	parallel_for(v->model->allocations.count, VIEW_BLOCK, work, &context);
  *
@@ -19,6 +25,7 @@
 #include "base/err.h"
 #include "model/locations.h"
 #include "model/model.h"
+#include "pairing/columns_window.h"
 #include "query/filter.h"
 
 #define VIEW_BLOCK 65536u /* rows; a multiple of 64 */
@@ -89,6 +96,11 @@ static inline uint32_t view_next(const struct view *v, uint32_t row, uint32_t en
 	for (uint32_t view_end_ = (uint32_t)((first) + (count)),                                   \
 		      row = view_next((v), (uint32_t)(first), view_end_);                          \
 	     row < view_end_; row = view_next((v), row + 1, view_end_))
+
+/* Columns for a loop over those of these rows that match: a window of all, or where few match, or
+ * none, the model's columns. */
+const struct columns *view_window(const struct view *v, struct columns_window *w, uint32_t first,
+				  uint32_t count, unsigned wanted);
 
 /* The rows of a view from its n-th on, at most `count`; returns how many there are. */
 uint32_t view_rows(const struct view *v, uint32_t n, uint32_t count, uint32_t *ret_rows);

@@ -90,9 +90,9 @@ static uint64_t rows_to_weigh(const struct columns *c, const struct measuring *h
 	return columns_from(c, how->at + 1);
 }
 
-static inline void weigh_row(const struct weighing *w, struct sums *sums, uint32_t row)
+static inline void weigh_row(const struct weighing *w, struct sums *sums, const struct columns *c,
+			     uint32_t row)
 {
-	const struct columns *c = &w->v->model->allocations;
 	uint32_t stack = summary_row_of(w->summary, columns_stack(c, row));
 	uint32_t thread = w->by_thread ? tags_thread(columns_tags(c, row)) : 0;
 	struct stack_weight *s =
@@ -106,26 +106,37 @@ static inline void weigh_row(const struct weighing *w, struct sums *sums, uint32
 	s->weight.count++;
 }
 
-static void weigh_block(void *context, unsigned worker, uint64_t first, uint64_t count)
+static void weigh_window(const struct weighing *w, struct sums *sums, const struct columns *c,
+			 uint32_t first, uint32_t count)
 {
-	struct weighing *w = context;
-	const struct columns *c = &w->v->model->allocations;
-	struct sums *sums = &w->sums[worker];
 	struct measuring how = w->how;
 
-	if (!w->in_table && !sums->rows)
-		sums->rows = pages_grow(NULL, 0, w->slot_count * sizeof(*sums->rows));
-	for (uint64_t at = first; at < first + count; at += 64) {
-		uint64_t left = first + count - at, word = view_word(w->v, (uint32_t)(at / 64));
-		uint32_t rows = left < 64 ? (uint32_t)left : 64;
+	for (uint32_t at = first; at < first + count; at += 64) {
+		uint32_t left = first + count - at, rows = MIN(left, 64u);
+		uint64_t word = view_word(w->v, at / 64);
 
 		if (rows < 64)
 			word &= (1ull << rows) - 1;
 		if (word)
-			word &= taken(&how, c, (uint32_t)at, rows);
+			word &= taken(&how, c, at, rows);
 		for (; word; word &= word - 1)
-			weigh_row(w, sums, (uint32_t)at + (uint32_t)__builtin_ctzll(word));
+			weigh_row(w, sums, c, at + (uint32_t)__builtin_ctzll(word));
 	}
+}
+
+static void weigh_block(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct weighing *w = context;
+	struct sums *sums = &w->sums[worker];
+	unsigned wanted = WANT_stack | WANT_allocated_at | WANT_size | measuring_wants(&w->how) |
+			  (w->by_thread ? WANT_tags : 0);
+	struct columns_window window;
+
+	if (!w->in_table && !sums->rows)
+		sums->rows = pages_grow(NULL, 0, w->slot_count * sizeof(*sums->rows));
+	EACH_WINDOW(at, n, first, count)
+	if (measuring_may_take(&w->how, &w->v->model->allocations, at, n))
+		weigh_window(w, sums, view_window(w->v, &window, at, n, wanted), at, n);
 }
 
 static void add_row(struct stack_weights *out, size_t *room, const struct stack_weight *s)

@@ -18,6 +18,7 @@
 #include "base/write_at.h"
 #include "base/xalloc.h"
 #include "wire/codec.h"
+#include "wire/varint.h"
 
 /* What a compressor may add to bytes that do not compress. */
 #define STORED_MAX (FORMAT_CHUNK_RAW_MAX + FORMAT_CHUNK_RAW_MAX / 128 + 4096u)
@@ -296,6 +297,30 @@ bool chunk_unpack(struct chunk *c, struct err *err)
 		return false;
 	}
 	return true;
+}
+
+static uint64_t events_of_index(const uint8_t *p, const uint8_t *end)
+{
+	uint64_t sum = 0, type, offset, events;
+
+	while (varint_get(&p, end, &type) && varint_get(&p, end, &offset) &&
+	       varint_get(&p, end, &events))
+		sum += events < UINT32_MAX ? events : 0;
+	return sum;
+}
+
+uint64_t reader_events(const struct reader *r)
+{
+	struct format_trailer t;
+	struct chunk c = { 0 };
+	uint64_t sum = 0;
+	struct err err;
+
+	if (r->trailer && reader_bytes(r, r->size - sizeof(t), &t, sizeof(t)) &&
+	    reader_again(r, t.index_offset, &c, &err) && c.head.type == CHUNK_INDEX)
+		sum = events_of_index(c.payload, c.payload + c.payload_size);
+	chunk_release(&c);
+	return sum;
 }
 
 void chunk_release(struct chunk *c)

@@ -59,6 +59,9 @@ enum reader_status reader_next(struct reader *r, struct chunk *c, struct err *er
 /* The chunk at an offset that reader_next() gave before. */
 bool reader_again(const struct reader *r, uint64_t offset, struct chunk *c, struct err *err);
 
+/* How many events there are, as the index says before any is read; 0 where there is none. */
+uint64_t reader_events(const struct reader *r);
+
 /* Checks the sum and decompresses; any thread. */
 bool chunk_unpack(struct chunk *c, struct err *err);
 void chunk_release(struct chunk *c);

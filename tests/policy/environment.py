@@ -49,7 +49,8 @@ for field, alias in aliases:
 for variable in re.findall(r"^\| `(\w+)`", document, flags=re.M):
     if variable not in {*variables.values(), *(alias for _, alias in aliases)} and variable not in (
             "MEMOIR_COLLECTOR", "LD_PRELOAD", "NO_COLOR", "MEMOIR_SHM", "MEMOIR_THREADS",
-            "MEMOIR_CACHE_LIMIT", "MEMOIR_FRAMES", "XDG_CACHE_HOME", "TMPDIR", "XDG_RUNTIME_DIR",
+            "MEMOIR_CACHE_LIMIT", "MEMOIR_PACK_EVENTS", "MEMOIR_PACK_BITS", "MEMOIR_FRAMES",
+            "XDG_CACHE_HOME", "TMPDIR", "XDG_RUNTIME_DIR",
             "MEMOIR_AGENT_FOLDER",
             "MEMOIR_AGENT_LISTEN", "MEMOIR_AGENT_START", "MEMOIR_AGENT_TOKEN",
             "MEMOIR_AGENT_COMPAT", "MEMOIR_FLEET", "MEMOIR_FLEET_USER", "MEMOIR_FLEET_CONFIG",
