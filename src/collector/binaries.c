@@ -234,14 +234,12 @@ static bool fits(const struct collector *c, uint64_t size)
 	       c->recording.size + size <= limit.rlim_cur;
 }
 
-/* Is it an ELF file, the one that the module was, and not embedded yet? */
-static bool binaries_check_file(struct collector *c, struct collector_file *f, struct stat *st)
+/* Opens it, and finds its build id if it is an ELF file, or else says false. */
+static bool look_into(struct collector *c, struct collector_file *f, struct stat *st,
+		      uint8_t ret_id[BUILD_ID_MAX], size_t *ret_id_size)
 {
-	uint8_t id[BUILD_ID_MAX];
 	ssize_t head;
-	size_t id_size;
 
-	f->checked = true;
 	if (!f->source.memory) {
 		if (f->source.fd < 0)
 			f->source.fd = open_file(c, f);
@@ -254,8 +252,36 @@ static bool binaries_check_file(struct collector *c, struct collector_file *f, s
 	head = reduce_source_read(&f->source, c->payload.data, HEAD, 0);
 	if (head <= 0 || elf_kind_of(c->payload.data, (size_t)head) == ELF_NONE)
 		return false;
-	id_size = find_build_id(f, c->payload.data, (size_t)head, id);
-	if (f->build_id_size && (f->build_id_size != id_size || memcmp(id, f->build_id, id_size))) {
+	*ret_id_size = find_build_id(f, c->payload.data, (size_t)head, ret_id);
+	return true;
+}
+
+static bool has_other_id(const struct collector_file *f, const uint8_t *id, size_t id_size)
+{
+	return f->build_id_size &&
+	       (f->build_id_size != id_size || memcmp(id, f->build_id, id_size));
+}
+
+/* Is it an ELF file, the one that the module was, and not embedded yet? */
+static bool binaries_check_file(struct collector *c, struct collector_file *f, struct stat *st)
+{
+	uint8_t id[BUILD_ID_MAX];
+	size_t id_size = 0;
+
+	f->checked = true;
+	if (!look_into(c, f, st, id, &id_size))
+		return false;
+	if (f->included)
+		return true;
+	/* Another library may have come to its place between the look at the maps and the opening
+	 * of what is mapped there: its name still leads to it. */
+	if (f->start && has_other_id(f, id, id_size)) {
+		forget_source(f);
+		f->start = f->end = 0;
+		if (!look_into(c, f, st, id, &id_size))
+			return false;
+	}
+	if (has_other_id(f, id, id_size)) {
 		log_line(LOG_WARN, "%s is not the file that was mapped: not embedded", f->path);
 		return false;
 	}

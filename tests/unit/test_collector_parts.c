@@ -17,7 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/order.h"
 #include "collector/elf.h"
+#include "collector/embed.h"
 #include "collector/maps.h"
 #include "collector/program.h"
 #include "recording/file_name.h"
@@ -267,6 +269,78 @@ static void test_program_look(void **state)
 	unlink(path);
 }
 
+/* The first mapping of a library of this process. */
+static struct mapping library_mapping(const struct maps *m, const char *name)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (strstr(m->list[i].path, name) && !m->list[i].offset)
+			return m->list[i];
+	fail_msg("%s is not mapped", name);
+	return (struct mapping){ 0 };
+}
+
+static size_t id_of_file(const char *path, uint8_t ret_id[BUILD_ID_MAX])
+{
+	static uint8_t head[4096];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct elf_notes notes;
+	size_t size = 0;
+
+	assert_true(read(fd, head, sizeof(head)) > 0);
+	for (unsigned n = 0; !size && elf_notes(head, sizeof(head), n, &notes); n++) {
+		uint8_t bytes[256];
+		ssize_t got = pread(fd, bytes, sizeof(bytes), (off_t)notes.offset);
+		const uint8_t *id =
+			got > 0 ? elf_build_id(bytes, MIN((size_t)got, notes.size), &size) : NULL;
+
+		if (id)
+			memcpy(ret_id, id, size);
+		else
+			size = 0;
+	}
+	close(fd);
+	return size;
+}
+
+/* The maps said that one library is there, and another one is when it is opened: the first is
+ * embedded all the same, under its own id. */
+static void test_library_in_anothers_place(void **state)
+{
+	struct collector *c = calloc(1, sizeof(*c));
+	struct mapping mapped, other;
+	uint8_t id[BUILD_ID_MAX];
+	size_t id_size;
+
+	setenv("XDG_CACHE_HOME", "/proc/nowhere", 1);
+	c->control = calloc(1, sizeof(*c->control));
+	c->control->options.write_binaries = BINARIES_TABLES;
+	c->target = getpid();
+	c->payload.room = 4u << 20;
+	c->payload.data = calloc(c->payload.room, 1);
+	assert_int_equal(recording_open(&c->recording, "/dev/null", 1, "x", c->payload.room), 0);
+	assert_int_equal(maps_read(&c->maps, getpid()), 0);
+	mapped = library_mapping(&c->maps, "/libc.so");
+	other = library_mapping(&c->maps, "/libm.so");
+	mapped.start = other.start;
+	mapped.end = other.end;
+	id_size = id_of_file(mapped.path, id);
+	assert_true(id_size > 0);
+	binaries_add(c, &mapped);
+	binaries_add_module(c, mapped.path, id, id_size);
+	binaries_finish(c);
+	assert_int_equal(c->file_count, 1);
+	assert_int_equal(c->files[0].state, FILE_DONE);
+	assert_int_equal(c->files[0].build_id_size, id_size);
+	assert_memory_equal(c->files[0].build_id, id, id_size);
+	assert_true(c->files[0].offset > 10000);
+	binaries_release(c);
+	maps_release(&c->maps);
+	recording_release(&c->recording);
+	free(c->payload.data);
+	free(c->control);
+	free(c);
+}
+
 UNIT(collector_parts)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +352,7 @@ UNIT(collector_parts)
 		cmocka_unit_test(test_program_find),
 		cmocka_unit_test(test_program_obstacle),
 		cmocka_unit_test(test_program_look),
+		cmocka_unit_test(test_library_in_anothers_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
