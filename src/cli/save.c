@@ -32,16 +32,33 @@ static void interrupted(int signal_number)
 	raise(signal_number);
 }
 
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+
 static void watch_signals(const char *path)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-
 	if (path)
 		snprintf(unfinished, sizeof(unfinished), "%s", path);
 	for (unsigned i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		/* Not where it is ignored, as under nohup. */
 		if (signal(signals[i], path ? interrupted : SIG_DFL) == SIG_IGN)
 			signal(signals[i], SIG_IGN);
+}
+
+/* Between the file's making and the knowledge of its name nobody may be interrupted. */
+static int open_watched(struct save *s, const struct output_codec *codec, struct err *err)
+{
+	sigset_t held, before;
+	int error;
+
+	sigemptyset(&held);
+	for (unsigned i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		sigaddset(&held, signals[i]);
+	sigprocmask(SIG_BLOCK, &held, &before);
+	error = output_open(&s->output, s->path, &s->source.reader, codec, err);
+	if (!error)
+		watch_signals(s->output->temporary);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return error;
 }
 
 int save_open(struct save *s, const char *command, int argc, char **argv, const char *path,
@@ -65,11 +82,10 @@ int save_open(struct save *s, const char *command, int argc, char **argv, const 
 	waiting_for_file(s->input);
 	if (source_open(&s->source, s->input, &err))
 		return save_error(s->input, &err);
-	if (output_open(&s->output, path, &s->source.reader, codec, &err)) {
+	if (open_watched(s, codec, &err)) {
 		source_release(&s->source);
 		return save_error(path, &err);
 	}
-	watch_signals(s->output->temporary);
 	s->source.progress = save_progress;
 	s->source.context = s;
 	progress_start(&s->bar, command);

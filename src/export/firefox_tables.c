@@ -68,6 +68,22 @@ static uint32_t add_function(struct firefox_tables *t, const struct stack_frame 
 	return (uint32_t)row;
 }
 
+static void number_string(struct firefox_tables *t, uint32_t string)
+{
+	if (!string || t->strings[string])
+		return;
+	*xpush(t->string_of, t->string_count, t->string_room) = string;
+	t->strings[string] = t->string_count;
+}
+
+static void number_source(struct firefox_tables *t, uint32_t file)
+{
+	if (!file || t->sources[file])
+		return;
+	*xpush(t->source_of, t->source_count, t->source_room) = file;
+	t->sources[file] = t->source_count;
+}
+
 /* The outermost function of a location first: inlined ones follow what they are inlined into. */
 static void number_frames(struct firefox_tables *t)
 {
@@ -93,24 +109,19 @@ static void number_frames(struct firefox_tables *t)
 						 .address = location->address };
 
 			*xpush(t->of_frame, t->frame_count, room) = add_function(t, &f);
-			t->strings[f.function] = t->strings[f.file] = t->sources[f.file] = 1;
+			number_string(t, f.function);
+			number_string(t, f.file);
+			number_source(t, f.file);
 		}
 	}
 }
 
-/* Strings of locations, then names of libraries, then names of functions that have none. */
-static void number_strings(struct firefox_tables *t)
+static void number_libraries(struct firefox_tables *t)
 {
 	const struct tables *model = &t->view->model->tables;
 	const char *program = model_info(t->view->model, "executable");
 
-	t->strings[0] = t->sources[0] = t->libraries[0] = 0;
-	for (uint32_t i = 1; i < locations_string_count(t->view->locations); i++) {
-		if (t->strings[i])
-			t->strings[i] = ++t->string_count;
-		if (t->sources[i])
-			t->sources[i] = ++t->source_count;
-	}
+	t->libraries[0] = 0;
 	for (uint32_t i = 1; i < model->module_count; i++) {
 		if (!t->libraries[i])
 			continue;
@@ -131,7 +142,7 @@ void firefox_tables_init(struct firefox_tables *t, const struct view *v, struct 
 	mark_nodes(t);
 	number_stacks(t);
 	number_frames(t);
-	number_strings(t);
+	number_libraries(t);
 }
 
 void firefox_tables_release(struct firefox_tables *t)
@@ -141,6 +152,8 @@ void firefox_tables_release(struct firefox_tables *t)
 	free(t->of_frame);
 	free(t->strings);
 	free(t->sources);
+	free(t->string_of);
+	free(t->source_of);
 	free(t->libraries);
 	free(t->rows);
 	functions_release(&t->functions);
@@ -324,16 +337,10 @@ static void put_resources(struct firefox_tables *t, struct json *j)
 
 static void put_sources(struct firefox_tables *t, struct json *j)
 {
-	struct numbers n;
-
 	json_object(j, "sources");
 	put_same(t, j, "uuid", "null", t->source_count);
-	n = numbers_start(j, "filename");
-	for (uint32_t i = 1; i < locations_string_count(t->view->locations) && !sink_turn(t->out);
-	     i++)
-		if (t->sources[i])
-			numbers_add(&n, t->strings[i] - 1);
-	numbers_end(&n);
+	NUMBERS_EACH(n, j, "filename", i, i < t->source_count && !sink_turn(t->out))
+		numbers_add(&n, t->strings[t->source_of[i]] - 1);
 	json_number(j, "length", t->source_count);
 	json_end_object(j);
 }
@@ -352,15 +359,15 @@ static void put_symbols(struct json *j)
 	json_end_object(j);
 }
 
+/* Strings of locations, then names of libraries, then names of functions that have none. */
 static void put_strings(struct firefox_tables *t, struct json *j)
 {
 	const struct locations *locations = t->view->locations;
 	auto_buf struct buf name = { 0 };
 
 	json_array(j, "stringArray");
-	for (uint32_t i = 1; i < locations_string_count(locations) && !sink_turn(t->out); i++)
-		if (t->strings[i])
-			json_text(j, NULL, locations_string(locations, i));
+	for (uint32_t i = 0; i < t->string_count && !sink_turn(t->out); i++)
+		json_text(j, NULL, locations_string(locations, t->string_of[i]));
 	for (uint32_t i = 1; i < t->view->model->tables.module_count && !sink_turn(t->out); i++)
 		if (t->libraries[i])
 			json_text(j, NULL, path_base(locations_module_path(locations, i)));

@@ -2,8 +2,8 @@
 #pragma once
 /* What the threads of a Firefox profile share: strings, functions, frames, stacks, libraries.
  *
- * Only what the view needs is in them.  Numbers are given out by walking nodes, locations, strings
- * and modules in their order, so no table is ever held as such: each column is another walk.  One
+ * Only what the view needs is in them.  Numbers are given out by walking nodes, locations and
+ * modules in their order, so hardly a table is held as such: each column is another walk.  One
  * thread: the exporter's. */
 #include <stdint.h>
 
@@ -24,11 +24,15 @@ struct firefox_function {
 struct firefox_tables {
 	const struct view *view;
 	struct sink *out;
-	uint32_t *stacks;    /* by node, its innermost frame's; 0: not needed */
-	uint32_t *frames;    /* by location, its outermost frame's; 0: not needed */
-	uint32_t *of_frame;  /* function, by frame */
-	uint32_t *strings;   /* by string of locations: 1 + its number */
-	uint32_t *sources;   /* the same of those that are files */
+	uint32_t *stacks;   /* by node, its innermost frame's; 0: not needed */
+	uint32_t *frames;   /* by location, its outermost frame's; 0: not needed */
+	uint32_t *of_frame; /* function, by frame */
+	uint32_t *strings;  /* by string of locations: 1 + its number */
+	uint32_t *sources;  /* the same of those that are files */
+	/* The same the other way round, in the order in which frames need them: theirs in the
+	 * locations depends on which thread found which name first. */
+	uint32_t *string_of, *source_of;
+	size_t string_room, source_room;
 	uint32_t *libraries; /* by module: 1 + its number */
 	uint32_t program;    /* a module; 0: not known */
 	uint32_t stack_count, frame_count, string_count, source_count, library_count;

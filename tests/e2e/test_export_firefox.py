@@ -205,6 +205,13 @@ def test_every_rule_and_every_sum(handed_over):
     assert program["codeId"] == build_ids[program["path"]]
 
 
+def test_same_each_time(handed_over):
+    """Also where threads find the names in another order."""
+    first = export(handed_over.path, "--no-cache")
+    for _ in range(10):
+        assert export(handed_over.path, "--no-cache") == first
+
+
 def test_the_viewers_own_reader(handed_over, tmp_path):
     path = tmp_path / "out.json.gz"
     done = harness.execute([harness.MEMOIR, "export", "firefox", handed_over.path, "-o", str(path)])
