@@ -144,8 +144,13 @@ FUZZ(recording, data, size)
 	if (!copy)
 		return 0;
 	memcpy(copy, data, size);
+	unsetenv("MEMOIR_PACK_EVENTS");
 	read_recording(copy, size);
 	mend_recording(copy, size);
+	read_recording(copy, size);
+	/* The same as packed rows, in groups of four. */
+	setenv("MEMOIR_PACK_EVENTS", "0", 1);
+	setenv("MEMOIR_PACK_BITS", "2", 1);
 	read_recording(copy, size);
 	free(copy);
 	return 0;

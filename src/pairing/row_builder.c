@@ -66,7 +66,7 @@ struct row_builder {
 	pthread_cond_t changed;
 	struct group_slot *queue, **queue_end; /* full groups */
 	struct group_slot *spare;
-	unsigned slots, busy; /* slots that there are, packers at work */
+	unsigned slots; /* that there are */
 	bool stop;
 	pthread_t packers[PACKERS_MAX];
 	unsigned packer_count;
@@ -221,11 +221,9 @@ static void *pack_groups(void *context)
 			pthread_cond_wait(&b->changed, &b->lock);
 			continue;
 		}
-		b->busy++;
 		pthread_mutex_unlock(&b->lock);
 		pack_slot(b, s, head, tail);
 		pthread_mutex_lock(&b->lock);
-		b->busy--;
 		pthread_cond_broadcast(&b->changed);
 	}
 	pthread_mutex_unlock(&b->lock);

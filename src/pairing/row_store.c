@@ -65,7 +65,7 @@ uint64_t row_store_add(struct row_store *s, const void *bytes, size_t size)
 	if (s->fd >= 0 && !add_to_file(s, bytes, size))
 		back_to_memory(s);
 	if (s->fd < 0) {
-		if (s->size + size > s->room)
+		if (!s->bytes || s->size + size > s->room)
 			grow_in_memory(s, s->size + size);
 		memcpy(s->bytes + s->size, bytes, size);
 	}
